@@ -26,13 +26,13 @@
 #include <tuple>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "base/json.h"
 #include "model/families/marian_npz.h"
 #include "model/gguf/gguf_model.h"
 #include "model/head_info.h"
 #include "model/kernels/runtime.h"
 #include "model/marian/marian_model.h"
+#include "model/path_hint.h"
 #include "model/precision.h"
 #include "model/shortlist_file.h"
 #include "model/state_use.h"
@@ -408,37 +408,6 @@ std::vector<FolderPart> PartsOf(const std::string& path,
   return {{nullptr, options}};
 }
 
-namespace {
-
-// Returns a hint for a path that is no folder: it may be a file of the folder
-// that is meant, or the name of a model on the hub. Empty: no hint.
-std::string OtherPath(std::string_view path) {
-  constexpr std::string_view kHub = "https://huggingface.co/";
-  std::error_code error;
-  const std::filesystem::path file(path);
-  if (std::filesystem::is_regular_file(file, error)) {
-    const std::string ending = file.extension().string();
-    if (ending != ".safetensors" && ending != ".json") return "";
-    const std::string parent = file.parent_path().string();
-    return fmt::format("; this file is a part of a model: give its folder, {}",
-                       parent.empty() ? "." : parent);
-  }
-  if (path.starts_with(kHub)) path.remove_prefix(kHub.size());
-  while (path.ends_with('/')) path.remove_suffix(1);
-  const auto fits = [](char c) {
-    return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.' ||
-           c == '/';
-  };
-  if (path.empty() || path.front() == '/' || path.front() == '.' ||
-      std::count(path.begin(), path.end(), '/') > 1 ||
-      !std::all_of(path.begin(), path.end(), fits)) {
-    return "";
-  }
-  return fmt::format(", or hf:{} for a model of the Hugging Face Hub", path);
-}
-
-}  // namespace
-
 std::optional<SentenceModules> SeparateModules(const std::string& path) {
   absl::StatusOr<SentenceModules> modules = ReadSentenceModules(path);
   if (!modules.ok() ||
@@ -457,7 +426,7 @@ ModelFolder ReadModelFolder(const std::string& path, const LoadOptions& options,
     problems->push_back(fmt::format(
         "{}: is not a folder; give the path of a Hugging Face or Marian model "
         "folder, or of a .gguf, .npz or .bin file{}",
-        path, OtherPath(path)));
+        path, PathHint(path)));
     return folder;
   }
   const absl::StatusOr<Precision> precision =

@@ -59,10 +59,6 @@ double MaxSim(const MaxSimQuery& query, const VectorRows& document) {
   return query.Compare(document.values.data(), document.rows());
 }
 
-double MaxSim(const VectorRows& query, const VectorRows& document) {
-  return MaxSim(MaxSimQueryOf(query), document);
-}
-
 void NormalizeLength(std::span<float> vector) {
   double sum = 0;
   for (const float value : vector) sum += double{value} * value;

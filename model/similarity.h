@@ -36,9 +36,8 @@ double SparseProduct(std::span<const SparseWeight> a,
 
 // Returns the sum over the rows i of `query` of max over the rows j of
 // `document` of query_i . document_j (MaxSim, Khattab and Zaharia 2020); 0 if
-// one has no rows. Their vectors have the same size.
-double MaxSim(const VectorRows& query, const VectorRows& document);
-// The same of a query that is compared with many documents.
+// one has no rows. Their vectors have the same size. A query is prepared once
+// for all documents.
 MaxSimQuery MaxSimQueryOf(const VectorRows& query);
 double MaxSim(const MaxSimQuery& query, const VectorRows& document);
 

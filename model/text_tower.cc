@@ -11,8 +11,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <utility>
+
+#include "model/weights/renamed_weights.h"
 
 namespace trivium {
 namespace {
@@ -99,45 +100,6 @@ std::string TextName(std::string_view name) {
   return std::string(name);
 }
 
-// The text tower's tensors under the names of a text model.
-class TextWeights : public Weights {
- public:
-  explicit TextWeights(std::unique_ptr<Weights> all) : all_(std::move(all)) {
-    for (const std::string_view name : all_->Names()) {
-      std::string text_name = TextName(name);
-      if (!text_name.empty()) {
-        tensors_.emplace(std::move(text_name), all_->Find(name));
-      }
-    }
-  }
-
-  const TensorView* Find(std::string_view name) const override {
-    const auto found = tensors_.find(name);
-    return found == tensors_.end() ? nullptr : found->second;
-  }
-  std::vector<std::string_view> Names() const override {
-    std::vector<std::string_view> names;
-    for (const auto& [name, tensor] : tensors_) names.push_back(name);
-    return names;
-  }
-  std::string Fingerprint() const override { return all_->Fingerprint(); }
-  std::string Origin() const override { return all_->Origin(); }
-  void ReadAhead() const override { all_->ReadAhead(); }
-  std::string Quantization() const override { return all_->Quantization(); }
-  bool imagined() const override { return all_->imagined(); }
-  const TensorView* Imagine(std::string_view name,
-                            const std::vector<int64_t>& shape) const override {
-    return all_->Imagine(name, shape);
-  }
-  absl::Status CheckUnchanged() const override {
-    return all_->CheckUnchanged();
-  }
-
- private:
-  const std::unique_ptr<Weights> all_;
-  std::map<std::string, const TensorView*, std::less<>> tensors_;
-};
-
 bool Has(const json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && !found->is_null();
@@ -184,7 +146,7 @@ void UseTextTower(json* config, std::unique_ptr<Weights>* weights,
   }
   *config = std::move(text);
   if (*weights == nullptr) return;
-  *weights = std::make_unique<TextWeights>(std::move(*weights));
+  *weights = std::make_unique<RenamedWeights>(std::move(*weights), TextName);
   if (!(*weights)->imagined()) {
     (*config)[kTied] = (*weights)->Find(kOutput) == nullptr;
   }

@@ -13,6 +13,8 @@
 // change.
 #include "server/server.h"
 
+#include <fmt/format.h>
+
 #include <atomic>
 #include <initializer_list>
 #include <optional>
@@ -41,6 +43,16 @@ absl::Status NoThreads() {
   return absl::ResourceExhaustedError(
       "the system cannot start more threads (see ulimit -u and the cgroup's "
       "pids.max)");
+}
+
+// What to tell a client that sends HTTP/1 to gRPC's port.
+std::string Http1Advice(const std::string& http_listen) {
+  if (http_listen.empty()) return "this server answers no HTTP/1";
+  // Any port that was free.
+  if (http_listen.ends_with(":0")) {
+    return "HTTP/1 is answered at the http_port of the server's log";
+  }
+  return fmt::format("HTTP/1 is answered at {}", http_listen);
 }
 
 class ServerImpl : public Server {
@@ -115,6 +127,7 @@ class ServerImpl : public Server {
     grpc.max_connection_age = options_.max_connection_age;
     grpc.age_grace = options_.drain_timeout;
     grpc.tls = parts_.tls.get();
+    grpc.http1_advice = Http1Advice(options_.http_listen);
     TRIVIUM_ASSIGN_OR_RETURN(
         grpc_, GrpcServer::Create(grpc, environment_, &overload_));
     TRIVIUM_RETURN_IF_ERROR(ListenForHttp());

@@ -179,7 +179,7 @@ class ChatCommand : public Command {
       const absl::Status status = client_.Generate(
           request, on_event,
           interrupts_ != nullptr ? interrupts_->Begin() : std::stop_token());
-      const bool stopped = interrupts_ != nullptr && interrupts_->End();
+      const bool stopped = interrupts_ != nullptr && interrupts_->End() != 0;
       ShowThought("");
       const bool some = !answer.content().empty();
       if (!command_.json_ && (some || answer.tool_calls().empty()) &&

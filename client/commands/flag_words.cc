@@ -45,16 +45,15 @@ std::optional<std::string> TextOf(std::string_view path, bool named) {
   if (path == "item.input" || path == "item.input.text") {
     return named ? "it" : "TEXT";
   }
-  // Tokenize's name of them.
-  constexpr std::string_view kTexts = "texts[";
-  constexpr std::string_view kInputs = "inputs";
-  std::string renamed;
-  if (path.starts_with(kTexts)) {
-    renamed = "inputs[" + std::string(path.substr(kTexts.size()));
-    path = renamed;
+  // Tokenize calls them texts.
+  constexpr std::string_view kInputs = "inputs", kTexts = "texts";
+  if (path.starts_with(kInputs)) {
+    path.remove_prefix(kInputs.size());
+  } else if (path.starts_with("texts[")) {
+    path.remove_prefix(kTexts.size());
+  } else {
+    return std::nullopt;
   }
-  if (!path.starts_with(kInputs)) return std::nullopt;
-  path.remove_prefix(kInputs.size());
   if (path.empty()) return second ? "--to" : "TEXT";
   if (!path.starts_with('[')) return std::nullopt;
   path.remove_prefix(1);
@@ -93,8 +92,7 @@ std::string InFlagWord(std::string_view word, bool named,
 constexpr std::pair<std::string_view, std::string_view> kPhrases[] = {
     {"chat: is for models without an encoder; send the text as input",
      "the model takes no chats; `trivium translate` and `trivium generate` "
-     "send "
-     "it a text, and --model names another model"},
+     "send it a text, and --model names another model"},
     {"GetModel lists its calls", "`trivium models` lists its calls"},
     {"has no source; set text or ids",
      "has no source; write SOURCE<tab>TEXT, with a tab between the two"}};

@@ -22,8 +22,12 @@ void CountOne(int wake) {
   [[maybe_unused]] const ssize_t written = write(wake, &one, sizeof(one));
 }
 
-void OnInterrupt(int) {
+// The last signal that came.
+std::atomic<int> g_signal{0};
+
+void OnInterrupt(int signal) {
   const int error = errno;
+  g_signal = signal;
   CountOne(g_wake);
   errno = error;
 }
@@ -31,23 +35,34 @@ void OnInterrupt(int) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Interrupts>> Interrupts::Create(
-    std::function<void()> idle) {
+    std::function<void()> idle, std::vector<int> signals) {
   const int wake = eventfd(0, EFD_CLOEXEC);
   if (wake < 0) return IoError("wait for", "Ctrl-C", errno);
-  return std::unique_ptr<Interrupts>(new Interrupts(std::move(idle), wake));
+  return std::unique_ptr<Interrupts>(
+      new Interrupts(std::move(idle), std::move(signals), wake));
 }
 
-Interrupts::Interrupts(std::function<void()> idle, int wake)
+Interrupts::Interrupts(std::function<void()> idle, std::vector<int> signals,
+                       int wake)
     : idle_(std::move(idle)), wake_(wake), thread_([this] { Watch(); }) {
   g_wake = wake;
   struct sigaction action = {};
   action.sa_handler = OnInterrupt;
   action.sa_flags = SA_RESTART;
-  sigaction(SIGINT, &action, &before_);
+  for (const int signal : signals) {
+    struct sigaction before = {};
+    sigaction(signal, nullptr, &before);
+    // nohup ignores SIGHUP.
+    if (before.sa_handler == SIG_IGN) continue;
+    sigaction(signal, &action, nullptr);
+    before_.emplace_back(signal, before);
+  }
 }
 
 Interrupts::~Interrupts() {
-  sigaction(SIGINT, &before_, nullptr);
+  for (const auto& [signal, before] : before_) {
+    sigaction(signal, &before, nullptr);
+  }
   {
     MutexLock lock(&mutex_);
     ending_ = true;
@@ -64,10 +79,10 @@ std::stop_token Interrupts::Begin() {
   return stop_.get_token();
 }
 
-bool Interrupts::End() {
+int Interrupts::End() {
   MutexLock lock(&mutex_);
   running_ = false;
-  return stop_.stop_requested();
+  return stop_.stop_requested() ? g_signal.load() : 0;
 }
 
 void Interrupts::Watch() {

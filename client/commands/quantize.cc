@@ -9,6 +9,7 @@
 
 #include "absl/time/time.h"
 #include "base/clock.h"
+#include "base/print.h"
 #include "base/progress_bar.h"
 #include "base/status.h"
 #include "client/commands/command.h"
@@ -24,7 +25,7 @@ class QuantizeDisplay {
   explicit QuantizeDisplay(FILE* file)
       : file_(file), terminal_(isatty(fileno(file)) == 1) {}
   ~QuantizeDisplay() {
-    if (drawn_ > absl::InfinitePast()) fmt::print(file_, "\r\033[K");
+    if (drawn_ > absl::InfinitePast()) PrintTo(file_, "\r\033[K");
     std::fflush(file_);
   }
 
@@ -39,7 +40,7 @@ class QuantizeDisplay {
                               (1 / fraction - 1));
     }
     CutToWidth(&line, TerminalWidth(file_));
-    fmt::print(file_, "\r{}\033[K", line);
+    PrintTo(file_, "\r{}\033[K", line);
     std::fflush(file_);
   }
 
@@ -62,8 +63,9 @@ class QuantizeCommand : public Command {
     }
     const std::string &from = inputs_.texts[0], &to = inputs_.texts[1];
     const absl::Time begin = SteadyNow();
-    // Ctrl-C removes what was written.
-    TRIVIUM_ASSIGN_OR_RETURN(auto interrupts, Interrupts::Create([] {}));
+    // They remove what was written.
+    TRIVIUM_ASSIGN_OR_RETURN(
+        auto interrupts, Interrupts::Create([] {}, {SIGINT, SIGTERM, SIGHUP}));
     const std::stop_token stop = interrupts->Begin();
     absl::StatusOr<QuantizeReport> report;
     {
@@ -73,10 +75,10 @@ class QuantizeCommand : public Command {
         return !stop.stop_requested();
       });
     }
-    const bool interrupted = interrupts->End();
+    const int signal = interrupts->End();
     interrupts.reset();
     // The program's own handler tells so, and ends it.
-    if (interrupted && !report.ok()) raise(SIGINT);
+    if (signal != 0 && !report.ok()) raise(signal);
     switch (report.status().code()) {
       case absl::StatusCode::kOk:
         break;

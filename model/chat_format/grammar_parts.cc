@@ -69,7 +69,7 @@ class GrammarCopy {
         edge.label = CopyOf(edge.label);
       }
     }
-    return grammar_.Graph(std::move(graph));
+    return grammar_.Graph(std::move(graph), expression.max);
   }
 
   const Grammar& part_;

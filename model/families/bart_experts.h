@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/config_reader.h"
-#include "model/families/mixtral.h"
+#include "model/families/experts.h"
 #include "model/families/tensor_reader.h"
 #include "model/transformer/description.h"
 

@@ -71,14 +71,7 @@ FamilyModel Load(FamilyReader* family, const nlohmann::json& json,
     return ReadLatentAttention(tensors, name, latent, decoder.d_model,
                                &description.memory);
   };
-  ReadLlamaModel(
-      family, has, {latent.geometry}, /*tied_by_default=*/false,
-      [&](TensorReader* tensors, int i, const std::string& name,
-          LayerDescription* layer) {
-        ReadGroupedFeedForward(tensors, experts, i, name, decoder,
-                               &description.memory, layer);
-      },
-      &description);
+  ReadGroupedModel(family, has, {latent.geometry}, experts, &description);
   return model;
 }
 

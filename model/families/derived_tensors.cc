@@ -298,6 +298,47 @@ const TensorView* StackedRows(const std::vector<const TensorView*>& rows,
   return &result->view;
 }
 
+const TensorView* Reshaped(const TensorView& tensor, std::vector<int64_t> shape,
+                           TensorMemory* memory) {
+  auto view =
+      std::make_shared<TensorView>(Plain(tensor, /*elements=*/true, memory));
+  view->shape = std::move(shape);
+  memory->push_back(view);
+  return view.get();
+}
+
+const TensorView* JoinedColumns(const TensorView& left, const TensorView& right,
+                                TensorMemory* memory) {
+  const int64_t n = left.shape[0], a = left.shape[1], b = right.shape[1];
+  std::vector<float> values;
+  if (left.has_values() && right.has_values()) {
+    values.resize(n * (a + b));
+    for (int64_t i = 0; i < n; ++i) {
+      const auto row = std::span(values).subspan(i * (a + b), a + b);
+      CopyToF32(left, i * a, row.first(a));
+      CopyToF32(right, i * b, row.last(b));
+    }
+  }
+  return NewF32(values, {n, a + b}, memory);
+}
+
+const TensorView* BlockDiagonal(const TensorView& blocks,
+                                TensorMemory* memory) {
+  const int64_t groups = blocks.shape[0], m = blocks.shape[1];
+  const int64_t n = blocks.shape[2], columns = m * groups;
+  std::vector<float> values;
+  if (blocks.has_values()) {
+    std::vector<float> given(blocks.elements());
+    CopyToF32(blocks, 0, given);
+    values.resize(given.size() * groups);
+    for (int64_t i = 0; i < blocks.elements(); ++i) {
+      const int64_t group = i / (m * n), row = i / n % m, column = i % n;
+      values[(group * n + column) * columns + group * m + row] = given[i];
+    }
+  }
+  return NewF32(values, {n * groups, columns}, memory);
+}
+
 const TensorView* Scaled(const TensorView& tensor, float factor,
                          TensorMemory* memory) {
   TensorView f32 = tensor;

@@ -52,6 +52,20 @@ const TensorView* StackedRows(const std::vector<const TensorView*>& rows,
 // b with W [in, out].
 const TensorView* Transpose(const TensorView& tensor, TensorMemory* memory);
 
+// Returns the same elements in another shape.
+const TensorView* Reshaped(const TensorView& tensor, std::vector<int64_t> shape,
+                           TensorMemory* memory);
+
+// Returns the matrix whose rows are those of `left` [n, a] followed by those of
+// `right` [n, b], in f32.
+const TensorView* JoinedColumns(const TensorView& left, const TensorView& right,
+                                TensorMemory* memory);
+
+// Returns the matrix [n x groups, m x groups], in f32, that is zero but for
+// blocks along its diagonal: the transposes of the matrices of `blocks`,
+// [groups, m, n].
+const TensorView* BlockDiagonal(const TensorView& blocks, TensorMemory* memory);
+
 // Returns the tensor times a factor, in f32.
 const TensorView* Scaled(const TensorView& tensor, float factor,
                          TensorMemory* memory);

@@ -32,8 +32,9 @@ HeadDescription ReadFillMask(const EncoderHeadNames::FillMask& names,
   if (config->Boolean("tie_word_embeddings").value_or(true)) {
     head.output.weight = encoder.embeddings.tokens;
   } else {
+    const int width = names.output_width > 0 ? names.output_width : names.width;
     head.output.weight = tensors->Required(names.output + ".weight",
-                                           {encoder.vocabulary, names.width});
+                                           {encoder.vocabulary, width});
     std::swap(biases[0], biases[1]);
   }
   head.output.bias = tensors->RequiredOneOf(biases, {encoder.vocabulary});

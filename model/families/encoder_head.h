@@ -30,6 +30,7 @@ struct EncoderHeadNames {
     std::string output;  // .weight unless tied
     std::string bias;    // the full name
     int width = 0;
+    int output_width = 0;  // of an untied .weight; 0: the same
   } fill_mask;
   // ELECTRA's discriminator, for the family in which "ForPreTraining" means
   // one.

@@ -13,14 +13,16 @@ StackDescription ReadEncoderConfig(ConfigReader* config,
   StackDescription stack;
   stack.layers = config->RequiredInteger(keys.layers, 1, kMaxLayers);
   stack.d_model = config->RequiredInteger(keys.d_model, 1, kMaxWidth);
-  stack.heads = config->RequiredInteger(keys.heads, 1, kMaxWidth);
+  if (!keys.heads.empty()) {
+    stack.heads = config->RequiredInteger(keys.heads, 1, kMaxWidth);
+  }
   stack.feed_forward = config->RequiredInteger(keys.feed_forward, 1, kMaxWidth);
   stack.vocabulary = config->RequiredInteger("vocab_size", 1, kMaxVocabulary);
   stack.max_positions =
       config->RequiredInteger(keys.positions, 1, kMaxPositions);
   // After a problem, values are replaced by their minimum and need not fit
   // together.
-  if (config->problems()->size() == reported &&
+  if (config->problems()->size() == reported && !keys.heads.empty() &&
       stack.d_model % stack.heads != 0) {
     config->Report(
         keys.heads, config->Find(keys.heads),

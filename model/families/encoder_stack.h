@@ -17,7 +17,7 @@ namespace trivium {
 struct EncoderKeys {
   std::string layers = "num_hidden_layers";
   std::string d_model = "hidden_size";
-  std::string heads = "num_attention_heads";
+  std::string heads = "num_attention_heads";  // empty: the family reads it
   std::string feed_forward = "intermediate_size";
   std::string activation = "hidden_act";  // empty: the family reads it itself
   std::string positions = "max_position_embeddings";

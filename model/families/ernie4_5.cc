@@ -7,31 +7,25 @@
 #include <utility>
 
 #include "model/families/decoder_stack.h"
-#include "model/families/family_reader.h"
+#include "model/families/experts.h"
+#include "model/families/llama_family.h"
 #include "model/families/llama_stack.h"
-#include "model/families/mixtral.h"
 #include "model/families/sizes.h"
 
 namespace trivium {
 
 FamilyModel LoadErnie45(const nlohmann::json& json, const Weights* weights,
                         Problems* problems) {
-  FamilyReader family(json, weights, problems);
+  LlamaFamily family(json, weights, problems,
+                     {.head_size = 128, .kv_heads = 2, .epsilon = 1e-5});
   ConfigReader* const config = family.config();
-  FamilyModel model;
-  TransformerDescription& description = model.description;
-  AttentionGeometry geometry;
-  model.generation_defaults = {
+  family.model.generation_defaults = {
       {"bos_token_id", 1}, {"eos_token_id", 2}, {"pad_token_id", 0}};
-  StackDescription& decoder = description.decoder.emplace(ReadLlamaConfig(
-      config, {.head_size = 128, .kv_heads = 2, .epsilon = 1e-5}, &geometry));
-  ReadLlamaRotary(config, /*usual_theta=*/500000, &geometry, &decoder);
+  family.ReadRotary(/*usual_theta=*/500000);
   LlamaTensors has = {.turns_adjacent = true};
   has.attention_bias = has.output_bias = has.feed_forward_bias =
       config->Boolean("use_bias").value_or(false);
-  ReadLlamaModel(&family, has, {geometry}, /*tied_by_default=*/true,
-                 &description);
-  return model;
+  return family.ReadModel(has, {family.geometry}, /*tied_by_default=*/true);
 }
 
 namespace {
@@ -71,37 +65,28 @@ ErnieExperts ReadErnieExperts(ConfigReader* config, int layers) {
 
 FamilyModel LoadErnie45Moe(const nlohmann::json& json, const Weights* weights,
                            Problems* problems) {
-  FamilyReader family(json, weights, problems);
+  LlamaFamily family(json, weights, problems, {.kv_heads = 4, .epsilon = 1e-5});
   ConfigReader* const config = family.config();
-  FamilyModel model;
-  TransformerDescription& description = model.description;
-  AttentionGeometry geometry;
-  model.generation_defaults = {
+  family.model.generation_defaults = {
       {"bos_token_id", 1}, {"eos_token_id", 2}, {"pad_token_id", 0}};
-  StackDescription& decoder = description.decoder.emplace(
-      ReadLlamaConfig(config, {.kv_heads = 4, .epsilon = 1e-5}, &geometry));
-  ReadLlamaRotary(config, /*usual_theta=*/500000, &geometry, &decoder);
+  family.ReadRotary(/*usual_theta=*/500000);
   RequireBoolean(config, "use_bias", false);
-  const ErnieExperts experts = ReadErnieExperts(config, decoder.layers);
-  const int d_model = decoder.d_model;
-  ReadLlamaModel(
-      &family, {.turns_adjacent = true}, {geometry}, /*tied_by_default=*/true,
+  const ErnieExperts experts = ReadErnieExperts(config, family.decoder.layers);
+  const int d_model = family.decoder.d_model;
+  return family.ReadModel(
+      {.turns_adjacent = true}, {family.geometry}, /*tied_by_default=*/true,
       [&](TensorReader* tensors, int i, const std::string& name,
           LayerDescription* layer) {
         const std::string block = name + "mlp.";
         if (i < experts.first || i > experts.last ||
             (i + 1) % experts.step != 0) {
-          ReadGatedFeedForward(tensors, block, decoder.feed_forward,
+          ReadGatedFeedForward(tensors, block, family.decoder.feed_forward,
                                /*bias=*/false, d_model, layer);
           return;
         }
-        layer->experts = ReadExperts(tensors,
-                                     {.router = block + "gate",
-                                      .experts = block + "experts.",
-                                      .gate = "gate_proj",
-                                      .up = "up_proj",
-                                      .down = "down_proj"},
-                                     experts.counts, experts.inner, d_model);
+        layer->experts =
+            ReadUsualExperts(tensors, block, experts.counts, experts.inner,
+                             d_model, &family.description.memory);
         const TensorView* const correction =
             tensors->Required(block + "moe_statics.e_score_correction_bias",
                               {1, experts.counts.all});
@@ -109,15 +94,13 @@ FamilyModel LoadErnie45Moe(const nlohmann::json& json, const Weights* weights,
           auto flat = std::make_shared<TensorView>(*correction);
           flat->shape = {experts.counts.all};
           layer->experts->correction = flat.get();
-          description.memory.push_back(std::move(flat));
+          family.description.memory.push_back(std::move(flat));
         }
         if (experts.shared == 0) return;
         layer->experts->shared = ReadGated(tensors, block + "shared_experts.",
                                            experts.inner * experts.shared,
                                            /*bias=*/false, d_model);
-      },
-      &description);
-  return model;
+      });
 }
 
 }  // namespace trivium

@@ -1,13 +1,13 @@
 #include "model/families/exaone.h"
 
-#include <map>
+#include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "model/families/llama.h"
-#include "model/weights/weights.h"
+#include "model/weights/renamed_weights.h"
 
 namespace trivium {
 namespace {
@@ -31,41 +31,14 @@ constexpr std::pair<const char*, const char*> kKeys[] = {
     {"activation_function", "hidden_act"},
 };
 
-// A folder's tensors under LLaMA's names. Messages about them have these, too.
-class LlamaNames : public Weights {
- public:
-  // `all` must outlive this object.
-  explicit LlamaNames(const Weights& all) : all_(all) {
-    for (const std::string_view name : all.Names()) {
-      std::string renamed(name);
-      for (const auto& [own, llama] : kNames) {
-        const size_t at = renamed.find(own);
-        if (at != renamed.npos) renamed.replace(at, own.size(), llama);
-      }
-      tensors_.emplace(std::move(renamed), all.Find(name));
-    }
+std::string LlamaName(std::string_view name) {
+  std::string renamed(name);
+  for (const auto& [own, llama] : kNames) {
+    const size_t at = renamed.find(own);
+    if (at != renamed.npos) renamed.replace(at, own.size(), llama);
   }
-
-  const TensorView* Find(std::string_view name) const override {
-    const auto found = tensors_.find(name);
-    return found == tensors_.end() ? nullptr : found->second;
-  }
-  std::vector<std::string_view> Names() const override {
-    std::vector<std::string_view> names;
-    for (const auto& [name, tensor] : tensors_) names.push_back(name);
-    return names;
-  }
-  std::string Fingerprint() const override { return all_.Fingerprint(); }
-  bool imagined() const override { return all_.imagined(); }
-  const TensorView* Imagine(std::string_view name,
-                            const std::vector<int64_t>& shape) const override {
-    return all_.Imagine(name, shape);
-  }
-
- private:
-  const Weights& all_;
-  std::map<std::string, const TensorView*, std::less<>> tensors_;
-};
+  return renamed;
+}
 
 }  // namespace
 
@@ -93,7 +66,9 @@ FamilyModel LoadExaone(const nlohmann::json& config, const Weights* weights,
   if (weights == nullptr) {
     model = LoadLlama(llama, nullptr, problems);
   } else {
-    const LlamaNames renamed(*weights);
+    // Without an owner: the caller keeps the weights.
+    const RenamedWeights renamed({std::shared_ptr<const Weights>(), weights},
+                                 LlamaName);
     model = LoadLlama(llama, &renamed, problems);
   }
   model.generation_defaults = {

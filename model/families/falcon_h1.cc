@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/families/family_reader.h"
+#include "model/families/llama_family.h"
 #include "model/families/llama_stack.h"
 #include "model/families/mixers.h"
 #include "model/families/sizes.h"
@@ -57,19 +57,14 @@ void ScaleAttention(const AttentionFactors& factors,
 
 FamilyModel LoadFalconH1(const nlohmann::json& json, const Weights* weights,
                          Problems* problems) {
-  FamilyReader family(json, weights, problems);
+  LlamaFamily family(json, weights, problems, {.kv_heads = 8, .epsilon = 1e-5});
   ConfigReader* const config = family.config();
-  FamilyModel model;
-  TransformerDescription& description = model.description;
-  TensorMemory* const memory = &description.memory;
-  AttentionGeometry geometry;
-  model.generation_defaults = {
+  family.model.generation_defaults = {
       {"bos_token_id", 1}, {"eos_token_id", 2}, {"pad_token_id", 0}};
-  StackDescription& decoder = description.decoder.emplace(
-      ReadLlamaConfig(config, {.kv_heads = 8, .epsilon = 1e-5}, &geometry));
-  ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &decoder);
-  decoder.embedding_scale = ReadFactor(config, "embedding_multiplier");
-  description.logit_factor = ReadFactor(config, "lm_head_multiplier");
+  TensorMemory* const memory = &family.description.memory;
+  family.ReadRotary(/*usual_theta=*/10000);
+  family.decoder.embedding_scale = ReadFactor(config, "embedding_multiplier");
+  family.description.logit_factor = ReadFactor(config, "lm_head_multiplier");
   const AttentionFactors attention = {
       .input = ReadFactor(config, "attention_in_multiplier"),
       .key = ReadFactor(config, "key_multiplier"),
@@ -84,11 +79,11 @@ FamilyModel LoadFalconH1(const nlohmann::json& json, const Weights* weights,
 
   constexpr char kWidth[] = "mamba_d_ssm";
   const int width = json.contains(kWidth) && json[kWidth].is_null()
-                        ? ReadMamba2Width(config, decoder.d_model)
+                        ? ReadMamba2Width(config, family.decoder.d_model)
                         : config->Integer(kWidth, 1, kMaxWidth).value_or(1024);
   Mamba2Config mamba =
       ReadMamba2Config(config, width, /*usual_heads=*/128, /*usual_state=*/256);
-  mamba.activation = decoder.activation;
+  mamba.activation = family.decoder.activation;
   mamba.output_bias = config->Boolean("projectors_bias").value_or(false);
   const bool has_norm = config->Boolean("mamba_rms_norm").value_or(false);
   const bool norm_first =
@@ -98,27 +93,25 @@ FamilyModel LoadFalconH1(const nlohmann::json& json, const Weights* weights,
   has.attention_bias = has.output_bias =
       config->Boolean("attention_bias").value_or(false);
   const bool bias = config->Boolean("mlp_bias").value_or(false);
-  ReadLlamaModel(
-      &family, has, {geometry}, /*tied_by_default=*/false,
+  return family.ReadModel(
+      has, {family.geometry}, /*tied_by_default=*/false,
       [&](TensorReader* tensors, int, const std::string& name,
           LayerDescription* layer) {
         ScaleAttention(attention, &layer->self_attention, memory);
         layer->mixer = ReadMamba2(tensors, name + "mamba.", mamba, factors,
-                                  decoder.d_model, memory);
+                                  family.decoder.d_model, memory);
         if (has_norm) {
           ReadMamba2Norm(tensors, name + "mamba.", mamba, !norm_first,
                          &*layer->mixer);
         }
         ReadGatedFeedForward(tensors, name + "feed_forward.",
-                             decoder.feed_forward, bias, decoder.d_model,
-                             layer);
+                             family.decoder.feed_forward, bias,
+                             family.decoder.d_model, layer);
         layer->gate = ScaledLinear(*layer->gate, feed_forward[0],
                                    feed_forward[0], memory);
         layer->down =
             ScaledLinear(layer->down, feed_forward[1], feed_forward[1], memory);
-      },
-      &description);
-  return model;
+      });
 }
 
 }  // namespace trivium

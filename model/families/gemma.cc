@@ -7,6 +7,7 @@
 #include "model/families/activation_names.h"
 #include "model/families/family_reader.h"
 #include "model/families/layer_rotaries.h"
+#include "model/families/llama_family.h"
 #include "model/families/llama_stack.h"
 #include "model/families/sizes.h"
 
@@ -57,26 +58,22 @@ LlamaTensors ReadGemmaOptions(ConfigReader* config) {
 
 FamilyModel LoadGemma(const nlohmann::json& json, const Weights* weights,
                       Problems* problems) {
-  FamilyReader family(json, weights, problems);
+  LlamaFamily family(json, weights, problems,
+                     {.activation = "", .head_size = 256, .kv_heads = 16});
   ConfigReader* const config = family.config();
-  FamilyModel model;
-  model.generation_defaults = GenerationDefaults();
-  TransformerDescription& description = model.description;
-  AttentionGeometry geometry;
-  StackDescription& decoder = description.decoder.emplace(ReadLlamaConfig(
-      config, {.activation = "", .head_size = 256, .kv_heads = 16}, &geometry));
+  family.model.generation_defaults = GenerationDefaults();
   // Published folders say "gelu" and mean its approximation.
-  decoder.activation = ReadActivation(config, "hidden_act", Activation::kGelu);
-  if (decoder.activation == Activation::kGelu) {
-    decoder.activation = Activation::kGeluTanh;
+  family.decoder.activation =
+      ReadActivation(config, "hidden_act", Activation::kGelu);
+  if (family.decoder.activation == Activation::kGelu) {
+    family.decoder.activation = Activation::kGeluTanh;
   }
-  decoder.embedding_scale = std::sqrt(static_cast<float>(decoder.d_model));
-  ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &decoder);
+  family.decoder.embedding_scale =
+      std::sqrt(static_cast<float>(family.decoder.d_model));
+  family.ReadRotary(/*usual_theta=*/10000);
   LlamaTensors has = ReadGemmaOptions(config);
   has.norms = {};
-  ReadLlamaModel(&family, has, {geometry}, /*tied_by_default=*/true,
-                 &description);
-  return model;
+  return family.ReadModel(has, {family.geometry}, /*tied_by_default=*/true);
 }
 
 Gemma2Stack ReadGemma2Stack(const nlohmann::json& json, bool both_ways,

@@ -7,10 +7,10 @@
 
 #include "model/families/decoder_stack.h"
 #include "model/families/derived_tensors.h"
+#include "model/families/experts.h"
 #include "model/families/family_reader.h"
 #include "model/families/gemma4_config.h"
 #include "model/families/llama_stack.h"
-#include "model/families/mixtral.h"
 
 namespace trivium {
 namespace {

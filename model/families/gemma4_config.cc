@@ -8,9 +8,9 @@
 #include <string>
 
 #include "model/families/decoder_stack.h"
+#include "model/families/experts.h"
 #include "model/families/layer_rotaries.h"
 #include "model/families/llama_stack.h"
-#include "model/families/mixtral.h"
 #include "model/families/sizes.h"
 
 namespace trivium {

@@ -5,9 +5,9 @@
 
 #include "model/families/activation_names.h"
 #include "model/families/derived_tensors.h"
-#include "model/families/family_reader.h"
+#include "model/families/experts.h"
+#include "model/families/llama_family.h"
 #include "model/families/llama_stack.h"
-#include "model/families/mixtral.h"
 #include "model/families/sizes.h"
 
 namespace trivium {
@@ -114,48 +114,43 @@ void CheckQuantization(ConfigReader* config) {
 FamilyModel LoadGptOss(const nlohmann::json& given, const Weights* weights,
                        Problems* problems) {
   const nlohmann::json json = WithUsualRotary(given);
-  FamilyReader family(json, weights, problems);
+  LlamaFamily family(json, weights, problems,
+                     {.head_size = 64, .kv_heads = 8, .epsilon = 1e-5});
   ConfigReader* const config = family.config();
-  FamilyModel model;
-  TransformerDescription& description = model.description;
-  AttentionGeometry geometry;
-  StackDescription& decoder = description.decoder.emplace(ReadLlamaConfig(
-      config, {.head_size = 64, .kv_heads = 8, .epsilon = 1e-5}, &geometry));
-  ReadLlamaRotary(config, /*usual_theta=*/150000, &geometry, &decoder);
+  family.ReadRotary(/*usual_theta=*/150000);
   constexpr char kActivation[] = "hidden_act";
-  if (decoder.activation != Activation::kSwish) {
+  if (family.decoder.activation != Activation::kSwish) {
     config->Report(kActivation, config->Find(kActivation),
                    "gates of this family are clipped silu");
   }
-  decoder.gate_clip = GateClip{
+  family.decoder.gate_clip = GateClip{
       .alpha = static_cast<float>(
           config->Real("swiglu_alpha", 0, 1e6).value_or(1.702)),
       .limit =
           static_cast<float>(config->Real("swiglu_limit", 0, 1e6).value_or(7))};
   const int window =
       config->Integer("sliding_window", 1, kMaxPositions).value_or(128);
-  std::vector<bool> slides(decoder.layers);
-  for (int i = 0; i < decoder.layers; ++i) slides[i] = i % 2 == 0;
+  std::vector<bool> slides(family.decoder.layers);
+  for (int i = 0; i < family.decoder.layers; ++i) slides[i] = i % 2 == 0;
   const std::vector<AttentionGeometry> geometries = SlidingGeometries(
-      config, geometry, window, ReadLayerTypes(config, slides));
+      config, family.geometry, window, ReadLayerTypes(config, slides));
   const ExpertCounts counts =
       ReadExpertCounts(config, "num_local_experts", {.all = 128, .chosen = 4});
   CheckQuantization(config);
   LlamaTensors has;
   has.attention_bias = has.output_bias =
       config->Boolean("attention_bias").value_or(true);
-  ReadLlamaModel(
-      &family, has, geometries, /*tied_by_default=*/false,
+  return family.ReadModel(
+      has, geometries, /*tied_by_default=*/false,
       [&](TensorReader* tensors, int, const std::string& name,
           LayerDescription* layer) {
         layer->self_attention.sinks = tensors->RequiredOneOf(
             {name + "self_attn.sinks", name + "self_attn.sinks.weight"},
-            {decoder.heads});
-        layer->experts = ReadJoinedExperts(tensors, name + "mlp.", counts,
-                                           decoder, &description.memory);
-      },
-      &description);
-  return model;
+            {family.decoder.heads});
+        layer->experts =
+            ReadJoinedExperts(tensors, name + "mlp.", counts, family.decoder,
+                              &family.description.memory);
+      });
 }
 
 }  // namespace trivium

@@ -1,6 +1,6 @@
 #include "model/families/granite.h"
 
-#include "model/families/family_reader.h"
+#include "model/families/llama_family.h"
 
 namespace trivium {
 
@@ -21,20 +21,14 @@ LlamaTensors ReadGraniteFactors(ConfigReader* config,
 
 FamilyModel LoadGranite(const nlohmann::json& json, const Weights* weights,
                         Problems* problems) {
-  FamilyReader family(json, weights, problems);
+  LlamaFamily family(json, weights, problems);
   ConfigReader* const config = family.config();
-  FamilyModel model;
-  TransformerDescription& description = model.description;
-  AttentionGeometry geometry;
-  model.generation_defaults = {{"bos_token_id", 1}, {"eos_token_id", 2}};
-  StackDescription& decoder =
-      description.decoder.emplace(ReadLlamaConfig(config, {}, &geometry));
-  ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &decoder);
-  LlamaTensors has = ReadGraniteFactors(config, &geometry, &description);
+  family.model.generation_defaults = {{"bos_token_id", 1}, {"eos_token_id", 2}};
+  family.ReadRotary(/*usual_theta=*/10000);
+  LlamaTensors has =
+      ReadGraniteFactors(config, &family.geometry, &family.description);
   has.feed_forward_bias = config->Boolean("mlp_bias").value_or(false);
-  ReadLlamaModel(&family, has, {geometry}, /*tied_by_default=*/false,
-                 &description);
-  return model;
+  return family.ReadModel(has, {family.geometry}, /*tied_by_default=*/false);
 }
 
 }  // namespace trivium

@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "model/families/family_reader.h"
+#include "model/families/experts.h"
 #include "model/families/granite.h"
 #include "model/families/joined_linear.h"
+#include "model/families/llama_family.h"
 #include "model/families/llama_stack.h"
 #include "model/families/mixers.h"
-#include "model/families/mixtral.h"
 #include "model/families/sizes.h"
 
 namespace trivium {
@@ -55,28 +55,25 @@ void ReadGraniteFeedForward(TensorReader* tensors, const std::string& name,
 
 FamilyModel LoadGraniteMoeHybrid(const nlohmann::json& json,
                                  const Weights* weights, Problems* problems) {
-  FamilyReader family(json, weights, problems);
+  LlamaFamily family(json, weights, problems);
   ConfigReader* const config = family.config();
-  FamilyModel model;
-  TransformerDescription& description = model.description;
-  TensorMemory* const memory = &description.memory;
-  AttentionGeometry geometry;
-  model.generation_defaults = {{"bos_token_id", 1}, {"eos_token_id", 2}};
-  StackDescription& decoder =
-      description.decoder.emplace(ReadLlamaConfig(config, {}, &geometry));
+  family.model.generation_defaults = {{"bos_token_id", 1}, {"eos_token_id", 2}};
+  TensorMemory* const memory = &family.description.memory;
   // "nope", null and all others mean none.
   const ConfigReader::Layer positions = config->Find("position_embedding_type");
   if (positions.json != nullptr && *positions.json == "rope") {
-    ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &decoder);
+    family.ReadRotary(/*usual_theta=*/10000);
   }
-  LlamaTensors has = ReadGraniteFactors(config, &geometry, &description);
+  LlamaTensors has =
+      ReadGraniteFactors(config, &family.geometry, &family.description);
   has.attends = ReadAttendingLayers(config, {"linear_attention", "mamba"},
                                     {"full_attention", "attention"},
-                                    std::vector<bool>(decoder.layers));
-  Mamba2Config mamba = ReadMamba2Config(
-      config, ReadMamba2Width(config, decoder.d_model), /*usual_heads=*/128,
-      /*usual_state=*/256);
-  mamba.activation = decoder.activation;
+                                    std::vector<bool>(family.decoder.layers));
+  Mamba2Config mamba =
+      ReadMamba2Config(config, ReadMamba2Width(config, family.decoder.d_model),
+                       /*usual_heads=*/128,
+                       /*usual_state=*/256);
+  mamba.activation = family.decoder.activation;
   const int shared =
       config->Integer("shared_intermediate_size", 1, kMaxWidth).value_or(1024);
   const ConfigReader::Layer all = config->Find(kGraniteExperts);
@@ -84,9 +81,9 @@ FamilyModel LoadGraniteMoeHybrid(const nlohmann::json& json,
   if (all.json == nullptr || *all.json != 0) {
     counts = ReadExpertCounts(config, kGraniteExperts, {.all = 8, .chosen = 2});
   }
-  const int d_model = decoder.d_model;
-  ReadLlamaModel(
-      &family, has, {geometry}, /*tied_by_default=*/false,
+  const int d_model = family.decoder.d_model;
+  return family.ReadModel(
+      has, {family.geometry}, /*tied_by_default=*/false,
       [&](TensorReader* tensors, int i, const std::string& name,
           LayerDescription* layer) {
         if (!has.attends[i]) {
@@ -95,39 +92,31 @@ FamilyModel LoadGraniteMoeHybrid(const nlohmann::json& json,
           ReadMamba2Norm(tensors, name + "mamba.", mamba, /*after_gate=*/true,
                          &*layer->mixer);
         }
-        ReadGraniteFeedForward(tensors, name, counts, shared, decoder, memory,
-                               layer);
-      },
-      &description);
-  return model;
+        ReadGraniteFeedForward(tensors, name, counts, shared, family.decoder,
+                               memory, layer);
+      });
 }
 
 FamilyModel LoadGraniteMoe(const nlohmann::json& json, const Weights* weights,
                            Problems* problems) {
-  FamilyReader family(json, weights, problems);
+  LlamaFamily family(json, weights, problems);
   ConfigReader* const config = family.config();
-  FamilyModel model;
-  TransformerDescription& description = model.description;
-  AttentionGeometry geometry;
-  model.generation_defaults = {{"bos_token_id", 1}, {"eos_token_id", 2}};
-  StackDescription& decoder =
-      description.decoder.emplace(ReadLlamaConfig(config, {}, &geometry));
-  ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &decoder);
-  const LlamaTensors has = ReadGraniteFactors(config, &geometry, &description);
+  family.model.generation_defaults = {{"bos_token_id", 1}, {"eos_token_id", 2}};
+  family.ReadRotary(/*usual_theta=*/10000);
+  const LlamaTensors has =
+      ReadGraniteFactors(config, &family.geometry, &family.description);
   const ExpertCounts counts =
       ReadExpertCounts(config, kGraniteExperts, {.all = 8, .chosen = 2});
   // The first of the two families has no such feed-forward.
   const int shared =
       config->Integer("shared_intermediate_size", 0, kMaxWidth).value_or(0);
-  ReadLlamaModel(
-      &family, has, {geometry}, /*tied_by_default=*/false,
+  return family.ReadModel(
+      has, {family.geometry}, /*tied_by_default=*/false,
       [&](TensorReader* tensors, int, const std::string& name,
           LayerDescription* layer) {
-        ReadGraniteFeedForward(tensors, name, counts, shared, decoder,
-                               &description.memory, layer);
-      },
-      &description);
-  return model;
+        ReadGraniteFeedForward(tensors, name, counts, shared, family.decoder,
+                               &family.description.memory, layer);
+      });
 }
 
 }  // namespace trivium

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 
-#include "model/families/llama_stack.h"
 #include "model/families/sizes.h"
 
 namespace trivium {
@@ -73,6 +72,10 @@ GroupedExperts ReadGroupedExperts(ConfigReader* config,
   return read;
 }
 
+namespace {
+
+// Reads the feed-forward of layer `name`, the i-th: experts or a dense one.
+// `memory` holds tensors that are parts of others.
 void ReadGroupedFeedForward(TensorReader* tensors,
                             const GroupedExperts& experts, int i,
                             const std::string& name,
@@ -85,24 +88,9 @@ void ReadGroupedFeedForward(TensorReader* tensors,
                          experts.shared_bias, stack.d_model, layer);
     return;
   }
-  ExpertsDescription& read = layer->experts.emplace();
-  const std::string all = name + "mlp.experts.";
-  if (tensors->Has(all + "gate_up_proj")) {
-    read = ReadStackedExperts(tensors,
-                              {.router = {name + "mlp.gate.weight"},
-                               .up = {all + "gate_up_proj"},
-                               .down = {all + "down_proj"}},
-                              experts.counts, experts.inner, stack.d_model,
-                              memory);
-  } else {
-    read = ReadExperts(tensors,
-                       {.router = name + "mlp.gate",
-                        .experts = all,
-                        .gate = "gate_proj",
-                        .up = "up_proj",
-                        .down = "down_proj"},
-                       experts.counts, experts.inner, stack.d_model);
-  }
+  ExpertsDescription& read = layer->experts.emplace(
+      ReadUsualExperts(tensors, name + "mlp.", experts.counts, experts.inner,
+                       stack.d_model, memory));
   read.over_all = !experts.normalized;
   read.scores = experts.scores;
   read.groups = experts.groups;
@@ -117,6 +105,22 @@ void ReadGroupedFeedForward(TensorReader* tensors,
   read.shared = ReadGated(tensors, name + "mlp.shared_experts.",
                           experts.inner * experts.shared, experts.shared_bias,
                           stack.d_model);
+}
+
+}  // namespace
+
+void ReadGroupedModel(FamilyReader* family, const LlamaTensors& has,
+                      const std::vector<AttentionGeometry>& geometries,
+                      const GroupedExperts& experts,
+                      TransformerDescription* description) {
+  ReadLlamaModel(
+      family, has, geometries, /*tied_by_default=*/false,
+      [&](TensorReader* tensors, int i, const std::string& name,
+          LayerDescription* layer) {
+        ReadGroupedFeedForward(tensors, experts, i, name, *description->decoder,
+                               &description->memory, layer);
+      },
+      description);
 }
 
 }  // namespace trivium

@@ -5,8 +5,9 @@
 #include <vector>
 
 #include "base/config_reader.h"
-#include "model/families/mixtral.h"
-#include "model/families/tensor_reader.h"
+#include "model/families/experts.h"
+#include "model/families/family_reader.h"
+#include "model/families/llama_stack.h"
 #include "model/transformer/description.h"
 
 namespace trivium {
@@ -18,7 +19,7 @@ namespace trivium {
 // The sizes and options of such experts. A family gives its defaults;
 // ReadGroupedExperts replaces those that config.json names.
 struct GroupedExperts {
-  ExpertCounts counts;
+  ExpertCounts counts = {};
   int inner = 0;        // width of each
   int shared = 1;       // number of shared experts, which run as one wide one
   int dense_first = 0;  // layers without experts
@@ -42,13 +43,12 @@ struct GroupedExperts {
 GroupedExperts ReadGroupedExperts(ConfigReader* config,
                                   const GroupedExperts& usual);
 
-// Reads the feed-forward of layer `name`, the i-th: experts or a dense one.
-// `memory` holds tensors that are parts of others.
-void ReadGroupedFeedForward(TensorReader* tensors,
-                            const GroupedExperts& experts, int i,
-                            const std::string& name,
-                            const StackDescription& stack, TensorMemory* memory,
-                            LayerDescription* layer);
+// Reads a model of LLaMA's layers whose feed-forwards are these experts or
+// dense: see ReadLlamaModel. It has an output projection of its own by default.
+void ReadGroupedModel(FamilyReader* family, const LlamaTensors& has,
+                      const std::vector<AttentionGeometry>& geometries,
+                      const GroupedExperts& experts,
+                      TransformerDescription* description);
 
 }  // namespace trivium
 

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "model/families/decoder_stack.h"
-#include "model/families/family_reader.h"
+#include "model/families/experts.h"
+#include "model/families/llama_family.h"
 #include "model/families/llama_stack.h"
-#include "model/families/mixtral.h"
 #include "model/families/sizes.h"
 
 namespace trivium {
@@ -66,16 +66,11 @@ HunyuanExperts ReadHunyuanExperts(ConfigReader* config, int feed_forward) {
 FamilyModel LoadHunyuan(const nlohmann::json& json, const Weights* weights,
                         bool experts, Problems* problems) {
   const nlohmann::json numbers = WithNumbersOfAllLayers(json, problems);
-  FamilyReader family(numbers, weights, problems);
+  LlamaFamily family(numbers, weights, problems, {.epsilon = 1e-5});
   ConfigReader* const config = family.config();
-  FamilyModel model;
-  TransformerDescription& description = model.description;
-  AttentionGeometry geometry;
-  model.generation_defaults = {
+  family.model.generation_defaults = {
       {"bos_token_id", 1}, {"eos_token_id", 2}, {"pad_token_id", 0}};
-  StackDescription& decoder = description.decoder.emplace(
-      ReadLlamaConfig(config, {.epsilon = 1e-5}, &geometry));
-  ReadLlamaRotary(config, {.keys = {"alpha"}}, &geometry, &decoder);
+  family.ReadRotary({.keys = {"alpha"}});
   RequireBoolean(config, "use_qk_norm", true);
   RequireBoolean(config, "use_cla", false);
   RequireBoolean(config, "mlp_bias", false);
@@ -87,30 +82,22 @@ FamilyModel LoadHunyuan(const nlohmann::json& json, const Weights* weights,
   has.attention_bias = has.output_bias =
       config->Boolean("attention_bias").value_or(false);
   if (!experts) {
-    ReadLlamaModel(&family, has, {geometry}, /*tied_by_default=*/false,
-                   &description);
-    return model;
+    return family.ReadModel(has, {family.geometry}, /*tied_by_default=*/false);
   }
   const HunyuanExperts of_layers =
-      ReadHunyuanExperts(config, decoder.feed_forward);
-  ReadLlamaModel(
-      &family, has, {geometry}, /*tied_by_default=*/false,
+      ReadHunyuanExperts(config, family.decoder.feed_forward);
+  return family.ReadModel(
+      has, {family.geometry}, /*tied_by_default=*/false,
       [&](TensorReader* tensors, int, const std::string& name,
           LayerDescription* layer) {
-        layer->experts =
-            ReadExperts(tensors,
-                        {.router = name + "mlp.gate.wg",
-                         .experts = name + "mlp.experts.",
-                         .gate = "gate_proj",
-                         .up = "up_proj",
-                         .down = "down_proj"},
-                        of_layers.counts, of_layers.inner, decoder.d_model);
+        layer->experts = ReadExperts(
+            tensors,
+            {.router = name + "mlp.gate.wg", .experts = name + "mlp.experts."},
+            of_layers.counts, of_layers.inner, family.decoder.d_model);
         layer->experts->shared =
             ReadGated(tensors, name + "mlp.shared_mlp.", of_layers.shared,
-                      /*bias=*/false, decoder.d_model);
-      },
-      &description);
-  return model;
+                      /*bias=*/false, family.decoder.d_model);
+      });
 }
 
 }  // namespace

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "model/families/experts.h"
 #include "model/families/family_reader.h"
 #include "model/families/joined_linear.h"
 #include "model/families/llama_stack.h"
 #include "model/families/mixers.h"
-#include "model/families/mixtral.h"
 #include "model/families/sizes.h"
 
 namespace trivium {

@@ -7,6 +7,7 @@
 
 #include "model/families/derived_tensors.h"
 #include "model/families/family_reader.h"
+#include "model/families/llama_family.h"
 #include "model/families/llama_stack.h"
 #include "model/families/sizes.h"
 
@@ -89,30 +90,23 @@ namespace {
 FamilyModel LoadMistralLike(const nlohmann::json& json, const Weights* weights,
                             const LlamaKeys& keys, const RotaryDefaults& rotary,
                             int usual_window, Problems* problems) {
-  FamilyReader family(json, weights, problems);
+  LlamaFamily family(json, weights, problems, keys);
   ConfigReader* const config = family.config();
-  FamilyModel model;
-  model.generation_defaults = {{"bos_token_id", 1}, {"eos_token_id", 2}};
-  TransformerDescription& description = model.description;
-  AttentionGeometry geometry;
-  StackDescription& decoder =
-      description.decoder.emplace(ReadLlamaConfig(config, keys, &geometry));
-  ReadLlamaRotary(config, rotary, &geometry, &decoder);
+  family.model.generation_defaults = {{"bos_token_id", 1}, {"eos_token_id", 2}};
+  family.ReadRotary(rotary);
   // An explicit null means no window; a missing key means this one.
   int window = 0;
   if (!json.contains("sliding_window")) window = usual_window;
   window = config->Integer("sliding_window", 1, kMaxPositions).value_or(window);
-  const std::vector<bool> all(decoder.layers, window > 0);
+  const std::vector<bool> all(family.decoder.layers, window > 0);
   if (ReadLayerTypes(config, all) != all) {
     config->Report("layer_types", config->Find("layer_types"),
                    "layers of this family are alike: with a window, if "
                    "sliding_window is given, or without");
   }
   const std::vector<AttentionGeometry> geometries =
-      SlidingGeometries(config, geometry, window, all);
-  ReadLlamaModel(&family, {}, geometries, /*tied_by_default=*/false,
-                 &description);
-  return model;
+      SlidingGeometries(config, family.geometry, window, all);
+  return family.ReadModel({}, geometries, /*tied_by_default=*/false);
 }
 
 }  // namespace

@@ -371,7 +371,8 @@ void ReadLlamaModel(FamilyReader* family, LlamaTensors has,
                 BareNorm(geometries[0].head_size, has.norm_kind, has.memory)};
   }
   ReadLlamaTensors(tensors, has, geometries, read_rest, stack);
-  ReadOutputProjection(family->config(), tied_by_default, tensors, description);
+  ReadOutputProjection(family->config(), tied_by_default, tensors, description,
+                       "lm_head", has.head_bias);
 }
 
 void ReadLlamaModel(FamilyReader* family, const LlamaTensors& has,

@@ -126,6 +126,7 @@ struct LlamaTensors {
   bool turns_adjacent = false;
   bool parallel = false;  // see LayerDescription; both sublayers read one norm
   float residual_factor = 1;  // see SublayerNorms
+  bool head_bias = false;     // of the output projection
   // Reads the i-th layer's attention, whose name ends with a dot, if it is none
   // of these.
   std::function<AttentionDescription(TensorReader* tensors, int i,

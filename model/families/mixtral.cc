@@ -1,118 +1,11 @@
 #include "model/families/mixtral.h"
 
-#include <fmt/format.h>
-
-#include <memory>
 #include <vector>
 
-#include "model/families/family_reader.h"
+#include "model/families/llama_family.h"
 #include "model/families/llama_stack.h"
-#include "model/families/sizes.h"
 
 namespace trivium {
-
-ExpertCounts ReadExpertCounts(ConfigReader* config, const std::string& all_key,
-                              const ExpertCounts& usual,
-                              const std::string& chosen_key) {
-  const auto count = [config](const std::string& key, int if_absent) {
-    return if_absent == 0
-               ? config->RequiredInteger(key, 1, kMaxExperts)
-               : config->Integer(key, 1, kMaxExperts).value_or(if_absent);
-  };
-  const ExpertCounts counts = {.all = count(all_key, usual.all),
-                               .chosen = count(chosen_key, usual.chosen)};
-  if (counts.chosen > counts.all) {
-    config->Report(chosen_key, config->Find(chosen_key),
-                   fmt::format("there are {} experts", counts.all));
-  }
-  // Families report another number of layers themselves.
-  const ConfigReader::Layer layers = config->Find("num_hidden_layers");
-  if (layers.json != nullptr && layers.json->is_number_integer() &&
-      *layers.json <= kMaxLayers &&
-      layers.json->get<int>() > kMaxAllExperts / counts.all) {
-    config->Report(all_key, config->Find(all_key),
-                   fmt::format("times num_hidden_layers, {}, it must be at "
-                               "most {}",
-                               layers.json->get<int>(), kMaxAllExperts));
-  }
-  return counts;
-}
-
-std::string ExpertCountKey(ConfigReader* config, const char* own) {
-  return config->Find(own).json != nullptr ? own : "num_local_experts";
-}
-
-ExpertsDescription ReadExperts(TensorReader* tensors, const ExpertNames& names,
-                               const ExpertCounts& counts, int inner,
-                               int d_model) {
-  ExpertsDescription description;
-  description.chosen = counts.chosen;
-  description.router =
-      tensors->Linear(names.router, counts.all, d_model, names.router_bias);
-  for (int e = 0; e < counts.all; ++e) {
-    const std::string name = fmt::format("{}{}.", names.experts, e);
-    if (!tensors->HasAnyWith(name)) {
-      tensors->problems()->push_back(fmt::format(
-          "config.json: there are {} experts, but the weights have only {} "
-          "({}* is missing); take both files from the same model",
-          counts.all, e, name));
-      break;
-    }
-    const auto linear = [&](const std::string& part, int out, int in) {
-      return tensors->Linear(name + part, out, in, names.expert_biases);
-    };
-    ExpertTensors& expert = description.experts.emplace_back();
-    if (!names.gate.empty()) expert.gate = linear(names.gate, inner, d_model);
-    expert.up = linear(names.up, inner, d_model);
-    expert.down = linear(names.down, d_model, inner);
-  }
-  return description;
-}
-
-ExpertsDescription ReadStackedExperts(TensorReader* tensors,
-                                      const StackedExpertNames& names,
-                                      const ExpertCounts& counts, int inner,
-                                      int d_model, TensorMemory* memory) {
-  ExpertsDescription description;
-  description.chosen = counts.chosen;
-  description.router = {
-      tensors->RequiredOneOf(names.router, {counts.all, d_model})};
-  const auto matrices = [&](const std::vector<std::string>& name, int rows,
-                            int columns) {
-    return tensors->RequiredOneOf(
-        name, names.transposed
-                  ? TensorReader::Shape{counts.all, columns, rows}
-                  : TensorReader::Shape{counts.all, rows, columns});
-  };
-  const TensorView* const up = matrices(names.up, 2 * inner, d_model);
-  const TensorView* const down = matrices(names.down, d_model, inner);
-  if (up == nullptr || down == nullptr) return description;
-  if (names.transposed) {
-    const int64_t parts[] = {inner, inner};
-    for (int e = 0; e < counts.all; ++e) {
-      const auto both = SplitRows(*TransposedColumns(*up, e, 0, 1, memory),
-                                  /*groups=*/1, parts, memory);
-      description.experts.push_back(
-          {{both[0]}, {both[1]}, {TransposedColumns(*down, e, 0, 1, memory)}});
-    }
-    return description;
-  }
-  // Matrices one below the other, cut again.
-  const auto flat = [memory](const TensorView& stacked) {
-    auto view = std::make_shared<TensorView>(stacked);
-    view->shape = {stacked.shape[0] * stacked.shape[1], stacked.shape[2]};
-    memory->push_back(view);
-    return view.get();
-  };
-  const std::vector<int64_t> halves(2 * counts.all, inner);
-  const std::vector<int64_t> wholes(counts.all, d_model);
-  const auto ups = SplitRows(*flat(*up), /*groups=*/1, halves, memory);
-  const auto downs = SplitRows(*flat(*down), /*groups=*/1, wholes, memory);
-  for (int e = 0; e < counts.all; ++e) {
-    description.experts.push_back({{ups[2 * e]}, {ups[2 * e + 1]}, {downs[e]}});
-  }
-  return description;
-}
 
 ExpertsDescription ReadMixtralExperts(TensorReader* tensors,
                                       const std::string& name,
@@ -130,27 +23,21 @@ ExpertsDescription ReadMixtralExperts(TensorReader* tensors,
 
 FamilyModel LoadMixtral(const nlohmann::json& json, const Weights* weights,
                         Problems* problems) {
-  FamilyReader family(json, weights, problems);
+  LlamaFamily family(json, weights, problems, {.kv_heads = 8, .epsilon = 1e-5});
   ConfigReader* const config = family.config();
-  FamilyModel model;
-  model.generation_defaults = {{"bos_token_id", 1}, {"eos_token_id", 2}};
-  TransformerDescription& description = model.description;
-  AttentionGeometry geometry;
-  StackDescription& decoder = description.decoder.emplace(
-      ReadLlamaConfig(config, {.kv_heads = 8, .epsilon = 1e-5}, &geometry));
-  ReadLlamaRotary(config, /*usual_theta=*/1e6, &geometry, &decoder);
+  family.model.generation_defaults = {{"bos_token_id", 1}, {"eos_token_id", 2}};
+  family.ReadRotary(/*usual_theta=*/1e6);
   const std::vector<AttentionGeometry> geometries =
-      SlidingGeometries(config, geometry, decoder.layers);
+      SlidingGeometries(config, family.geometry, family.decoder.layers);
   const ExpertCounts counts =
       ReadExpertCounts(config, "num_local_experts", {.all = 8, .chosen = 2});
-  ReadLlamaModel(
-      &family, {}, geometries, /*tied_by_default=*/false,
+  return family.ReadModel(
+      {}, geometries, /*tied_by_default=*/false,
       [&](TensorReader* tensors, int, const std::string& name,
           LayerDescription* layer) {
-        layer->experts = ReadMixtralExperts(tensors, name, counts, decoder);
-      },
-      &description);
-  return model;
+        layer->experts =
+            ReadMixtralExperts(tensors, name, counts, family.decoder);
+      });
 }
 
 }  // namespace trivium

@@ -2,9 +2,8 @@
 #define TRIVIUM_MODEL_FAMILIES_MIXTRAL_H_
 
 #include <string>
-#include <vector>
 
-#include "model/families/derived_tensors.h"
+#include "model/families/experts.h"
 #include "model/families/registry.h"
 #include "model/families/tensor_reader.h"
 #include "model/transformer/description.h"
@@ -16,44 +15,6 @@ namespace trivium {
 FamilyModel LoadMixtral(const nlohmann::json& config, const Weights* weights,
                         Problems* problems);
 
-// A family's names of a layer's experts: `router`.weight, and
-// `experts`N.`gate`.weight and so on. Without a name, there is no gate.
-struct ExpertNames {
-  std::string router, experts, gate, up, down;
-  bool router_bias = false;
-  bool expert_biases = false;
-};
-
-// The number of experts, and how many of them are chosen for a token.
-struct ExpertCounts {
-  int all = 0;
-  int chosen = 0;
-};
-// A key without a `usual` count (0) is required.
-ExpertCounts ReadExpertCounts(
-    ConfigReader* config, const std::string& all_key, const ExpertCounts& usual,
-    const std::string& chosen_key = "num_experts_per_tok");
-// Returns the key of the number of experts: `own` if config.json has it, else
-// num_local_experts, which Transformers writes since version 5.
-std::string ExpertCountKey(ConfigReader* config, const char* own);
-
-// A family's names of all experts' matrices in one tensor each: the router's
-// weight, gates and ups [experts, 2 inner, d_model], downs [experts, d_model,
-// inner]. The first name that there is counts.
-struct StackedExpertNames {
-  std::vector<std::string> router, up, down;
-  // True: [experts, d_model, 2 inner] and [experts, inner, d_model].
-  bool transposed = false;
-};
-ExpertsDescription ReadStackedExperts(TensorReader* tensors,
-                                      const StackedExpertNames& names,
-                                      const ExpertCounts& counts, int inner,
-                                      int d_model, TensorMemory* memory);
-
-// Reads the experts of a layer, each `inner` wide between its products.
-ExpertsDescription ReadExperts(TensorReader* tensors, const ExpertNames& names,
-                               const ExpertCounts& counts, int inner,
-                               int d_model);
 // Reads the experts of layer `name`, which ends with a dot, with Mixtral's
 // names.
 ExpertsDescription ReadMixtralExperts(TensorReader* tensors,

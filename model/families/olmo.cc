@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "model/families/family_reader.h"
 #include "model/families/layer_rotaries.h"
+#include "model/families/llama_family.h"
 #include "model/families/llama_stack.h"
 #include "model/families/sizes.h"
 
@@ -12,62 +12,52 @@ namespace {
 
 FamilyModel LoadOlmo(const nlohmann::json& json, const Weights* weights,
                      bool windows, Problems* problems) {
-  FamilyReader family(json, weights, problems);
+  LlamaFamily family(json, weights, problems, {.epsilon = 1e-5});
   ConfigReader* const config = family.config();
-  FamilyModel model;
-  model.generation_defaults = {{"eos_token_id", 50279}, {"pad_token_id", 1}};
-  TransformerDescription& description = model.description;
-  AttentionGeometry geometry;
-  StackDescription& decoder = description.decoder.emplace(
-      ReadLlamaConfig(config, {.epsilon = 1e-5}, &geometry));
+  family.model.generation_defaults = {{"eos_token_id", 50279},
+                                      {"pad_token_id", 1}};
   std::vector<AttentionGeometry> geometries;
   if (windows) {
-    decoder.rotary = ReadLayerRotaries(
+    family.decoder.rotary = ReadLayerRotaries(
         config,
         {.thetas = {"rope_theta", "rope_theta"}, .usual_thetas = {5e5, 5e5}},
-        geometry.head_size, decoder.max_positions);
+        family.geometry.head_size, family.decoder.max_positions);
     const int window =
         config->Integer("sliding_window", 1, kMaxPositions).value_or(4096);
     const std::vector<bool> slides =
-        ReadLayerTypes(config, EachNthIsFull(4, decoder.layers));
-    geometries = SlidingGeometries(config, geometry, window, slides);
-    for (int i = 0; i < decoder.layers; ++i) {
+        ReadLayerTypes(config, EachNthIsFull(4, family.decoder.layers));
+    geometries = SlidingGeometries(config, family.geometry, window, slides);
+    for (int i = 0; i < family.decoder.layers; ++i) {
       geometries[i].rotary = slides[i] ? kSlidingLayer : kFullLayer;
     }
   } else {
-    ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &decoder);
-    geometries.assign(decoder.layers, geometry);
+    family.ReadRotary(/*usual_theta=*/10000);
+    geometries.assign(family.decoder.layers, family.geometry);
   }
   LlamaTensors has = {
       .head_norms = true, .wide_head_norms = true, .norms = kOlmoNorms};
   has.attention_bias = has.output_bias =
       config->Boolean("attention_bias").value_or(false);
-  ReadLlamaModel(&family, has, geometries, /*tied_by_default=*/false,
-                 &description);
-  return model;
+  return family.ReadModel(has, geometries, /*tied_by_default=*/false);
 }
 
 }  // namespace
 
 FamilyModel LoadOlmo1(const nlohmann::json& json, const Weights* weights,
                       Problems* problems) {
-  FamilyReader family(json, weights, problems);
-  ConfigReader* const config = family.config();
-  FamilyModel model;
-  model.generation_defaults = {{"eos_token_id", 50279}, {"pad_token_id", 1}};
-  AttentionGeometry geometry;
   // The norms' epsilon is always this.
-  StackDescription& decoder = model.description.decoder.emplace(
-      ReadLlamaConfig(config, {.epsilon_key = "", .epsilon = 1e-5}, &geometry));
-  ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &decoder);
+  LlamaFamily family(json, weights, problems,
+                     {.epsilon_key = "", .epsilon = 1e-5});
+  ConfigReader* const config = family.config();
+  family.model.generation_defaults = {{"eos_token_id", 50279},
+                                      {"pad_token_id", 1}};
+  family.ReadRotary(/*usual_theta=*/10000);
   RefuseClippedAttention(config);
   LlamaTensors has = {.bare_norms = true,
                       .norm_kind = NormTensors::Kind::kLayer};
   has.attention_bias = has.output_bias =
       config->Boolean("attention_bias").value_or(false);
-  ReadLlamaModel(&family, has, {geometry}, /*tied_by_default=*/false,
-                 &model.description);
-  return model;
+  return family.ReadModel(has, {family.geometry}, /*tied_by_default=*/false);
 }
 
 FamilyModel LoadOlmo2(const nlohmann::json& json, const Weights* weights,

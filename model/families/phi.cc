@@ -3,26 +3,20 @@
 #include <vector>
 
 #include "model/families/decoder_stack.h"
-#include "model/families/family_reader.h"
+#include "model/families/llama_family.h"
 #include "model/families/llama_stack.h"
 
 namespace trivium {
 
 FamilyModel LoadPhi(const nlohmann::json& json, const Weights* weights,
                     Problems* problems) {
-  FamilyReader family(json, weights, problems);
+  LlamaFamily family(json, weights, problems,
+                     {.usual_activation = Activation::kGeluTanh,
+                      .epsilon_key = "layer_norm_eps",
+                      .epsilon = 1e-5});
   ConfigReader* const config = family.config();
-  FamilyModel model;
-  TransformerDescription& description = model.description;
-  AttentionGeometry geometry;
-  model.generation_defaults = {{"bos_token_id", 1}, {"eos_token_id", 2}};
-  StackDescription& decoder = description.decoder.emplace(
-      ReadLlamaConfig(config,
-                      {.usual_activation = Activation::kGeluTanh,
-                       .epsilon_key = "layer_norm_eps",
-                       .epsilon = 1e-5},
-                      &geometry));
-  ReadLlamaRotary(config, {.partial = 0.5}, &geometry, &decoder);
+  family.model.generation_defaults = {{"bos_token_id", 1}, {"eos_token_id", 2}};
+  family.ReadRotary({.partial = 0.5});
   const LlamaTensors has = {
       .attention_bias = true,
       .output_bias = true,
@@ -33,21 +27,15 @@ FamilyModel LoadPhi(const nlohmann::json& json, const Weights* weights,
       .norm_bias = true,
       .final_norm = "final_layernorm",
       .output = "dense",
-      .parallel = true};
-  TensorReader* const tensors = family.OpenTensors("model.");
-  if (tensors == nullptr) return model;
-
-  ReadLlamaTensors(
-      tensors, has, std::vector<AttentionGeometry>(decoder.layers, geometry),
-      [&](TensorReader*, int, const std::string& name,
+      .parallel = true,
+      .head_bias = true};
+  return family.ReadModel(
+      has, {family.geometry}, /*tied_by_default=*/false,
+      [&](TensorReader* tensors, int, const std::string& name,
           LayerDescription* layer) {
         ReadFeedForward(tensors, name + "mlp.fc1", name + "mlp.fc2",
-                        /*bias=*/true, decoder, layer);
-      },
-      &decoder);
-  ReadOutputProjection(config, /*tied_by_default=*/false, tensors, &description,
-                       "lm_head", /*bias=*/true);
-  return model;
+                        /*bias=*/true, family.decoder, layer);
+      });
 }
 
 }  // namespace trivium

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "model/families/decoder_stack.h"
-#include "model/families/family_reader.h"
+#include "model/families/llama_family.h"
 #include "model/families/llama_stack.h"
 #include "model/families/mixtral.h"
 
@@ -27,42 +27,29 @@ ExpertCounts ReadCounts(ConfigReader* config) {
 
 FamilyModel LoadPhiMoe(const nlohmann::json& json, const Weights* weights,
                        Problems* problems) {
-  FamilyReader family(json, weights, problems);
+  LlamaFamily family(json, weights, problems, {.kv_heads = 8, .epsilon = 1e-5});
   ConfigReader* const config = family.config();
-  FamilyModel model;
-  TransformerDescription& description = model.description;
-  AttentionGeometry geometry;
-  model.generation_defaults = {{"bos_token_id", 1}, {"eos_token_id", 2}};
-  StackDescription& decoder = description.decoder.emplace(
-      ReadLlamaConfig(config, {.kv_heads = 8, .epsilon = 1e-5}, &geometry));
-  ReadLlamaRotary(config,
-                  {.theta = 1e6, .keys = {"short_mscale", "long_mscale"}},
-                  &geometry, &decoder);
+  family.model.generation_defaults = {{"bos_token_id", 1}, {"eos_token_id", 2}};
+  family.ReadRotary({.theta = 1e6, .keys = {"short_mscale", "long_mscale"}});
   const std::vector<AttentionGeometry> geometries =
-      SlidingGeometries(config, geometry, decoder.layers);
+      SlidingGeometries(config, family.geometry, family.decoder.layers);
   const ExpertCounts counts = ReadCounts(config);
   const double noise =
       config->Real("router_jitter_noise", 0, 1e6).value_or(0.01);
-  const bool output_bias = config->Boolean("lm_head_bias").value_or(false);
   LlamaTensors has = {.norm_kind = NormTensors::Kind::kLayer,
                       .norm_bias = true};
   has.attention_bias = has.output_bias =
       config->Boolean("attention_bias").value_or(false);
-  TensorReader* const tensors = family.OpenTensors("model.");
-  if (tensors == nullptr) return model;
-
-  ReadLlamaTensors(
-      tensors, has, geometries,
-      [&](TensorReader*, int, const std::string& name,
+  has.head_bias = config->Boolean("lm_head_bias").value_or(false);
+  return family.ReadModel(
+      has, geometries, /*tied_by_default=*/false,
+      [&](TensorReader* tensors, int, const std::string& name,
           LayerDescription* layer) {
-        layer->experts = ReadMixtralExperts(tensors, name, counts, decoder);
+        layer->experts =
+            ReadMixtralExperts(tensors, name, counts, family.decoder);
         layer->experts->scores = ExpertsDescription::Scores::kSparseMixer;
         layer->experts->nearness = static_cast<float>(2 * noise);
-      },
-      &decoder);
-  ReadOutputProjection(config, /*tied_by_default=*/false, tensors, &description,
-                       "lm_head", output_bias);
-  return model;
+      });
 }
 
 }  // namespace trivium

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "model/families/family_reader.h"
+#include "model/families/experts.h"
 #include "model/families/joined_linear.h"
+#include "model/families/llama_family.h"
 #include "model/families/llama_stack.h"
 #include "model/families/mixers.h"
-#include "model/families/mixtral.h"
 #include "model/families/sizes.h"
 
 namespace trivium {
@@ -156,21 +156,8 @@ ExpertsDescription ReadNextExperts(TensorReader* tensors,
                                    const std::string& name,
                                    const NextExperts& experts, int d_model,
                                    TensorMemory* memory) {
-  const std::string stacked = name + "experts.gate_up_proj";
-  ExpertsDescription description =
-      tensors->Has(stacked)
-          ? ReadStackedExperts(tensors,
-                               {.router = {name + "gate.weight"},
-                                .up = {stacked},
-                                .down = {name + "experts.down_proj"}},
-                               experts.counts, experts.inner, d_model, memory)
-          : ReadExperts(tensors,
-                        {.router = name + "gate",
-                         .experts = name + "experts.",
-                         .gate = "gate_proj",
-                         .up = "up_proj",
-                         .down = "down_proj"},
-                        experts.counts, experts.inner, d_model);
+  ExpertsDescription description = ReadUsualExperts(
+      tensors, name, experts.counts, experts.inner, d_model, memory);
   description.over_all = experts.over_all;
   description.shared = ReadGated(tensors, name + "shared_expert.",
                                  experts.shared_inner, /*bias=*/false, d_model);
@@ -191,26 +178,21 @@ struct HybridQwen {
 FamilyModel LoadHybridQwen(const HybridQwen& options,
                            const nlohmann::json& json, const Weights* weights,
                            Problems* problems) {
-  FamilyReader family(json, weights, problems);
-  ConfigReader* const config = family.config();
-  FamilyModel model;
-  TransformerDescription& description = model.description;
-  AttentionGeometry geometry;
-  StackDescription& decoder = description.decoder.emplace(ReadLlamaConfig(
-      config,
+  LlamaFamily family(
+      json, weights, problems,
       {.head_size = 256,
        .kv_heads = options.kv_heads,
-       .feed_forward =
-           options.all_experts ? "moe_intermediate_size" : "intermediate_size"},
-      &geometry));
+       .feed_forward = options.all_experts ? "moe_intermediate_size"
+                                           : "intermediate_size"});
+  ConfigReader* const config = family.config();
   // A text's tokens have the same position in all three sections.
-  ReadLlamaRotary(
-      config, {.partial = 0.25, .keys = {"mrope_section", "mrope_interleaved"}},
-      &geometry, &decoder);
+  family.ReadRotary(
+      {.partial = 0.25, .keys = {"mrope_section", "mrope_interleaved"}});
   const int step =
       config->Integer("full_attention_interval", 1, kMaxLayers).value_or(4);
-  std::vector<bool> usual(decoder.layers);
-  for (int i = 0; i < decoder.layers; ++i) usual[i] = (i + 1) % step == 0;
+  std::vector<bool> usual(family.decoder.layers);
+  for (int i = 0; i < family.decoder.layers; ++i)
+    usual[i] = (i + 1) % step == 0;
   LlamaTensors has = {
       .head_norms = true,
       .gated_output = true,
@@ -223,32 +205,31 @@ FamilyModel LoadHybridQwen(const HybridQwen& options,
       config->Boolean("attention_bias").value_or(false);
   const DeltaConfig delta = ReadDeltaConfig(config);
   NextExperts experts;
-  experts.layers.resize(decoder.layers);
+  experts.layers.resize(family.decoder.layers);
   if (options.experts || options.all_experts) {
     experts = ReadNextExperts(config, options.counts, options.all_experts,
-                              decoder.layers);
+                              family.decoder.layers);
   }
-  ReadLlamaModel(
-      &family, has, {geometry}, /*tied_by_default=*/false,
+  return family.ReadModel(
+      has, {family.geometry}, /*tied_by_default=*/false,
       [&](TensorReader* tensors, int i, const std::string& name,
           LayerDescription* layer) {
         if (!has.attends[i]) {
           layer->mixer =
               ReadDelta(tensors, name + "linear_attn.", delta, options.joined,
-                        decoder.d_model, &description.memory);
-          layer->mixer->activation = decoder.activation;
+                        family.decoder.d_model, &family.description.memory);
+          layer->mixer->activation = family.decoder.activation;
         }
         if (experts.layers[i]) {
-          layer->experts =
-              ReadNextExperts(tensors, name + "mlp.", experts, decoder.d_model,
-                              &description.memory);
+          layer->experts = ReadNextExperts(tensors, name + "mlp.", experts,
+                                           family.decoder.d_model,
+                                           &family.description.memory);
         } else {
-          ReadGatedFeedForward(tensors, name + "mlp.", decoder.feed_forward,
-                               /*bias=*/false, decoder.d_model, layer);
+          ReadGatedFeedForward(tensors, name + "mlp.",
+                               family.decoder.feed_forward,
+                               /*bias=*/false, family.decoder.d_model, layer);
         }
-      },
-      &description);
-  return model;
+      });
 }
 
 }  // namespace

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "model/families/derived_tensors.h"
-#include "model/families/family_reader.h"
+#include "model/families/experts.h"
+#include "model/families/llama_family.h"
 #include "model/families/llama_stack.h"
-#include "model/families/mixtral.h"
 #include "model/families/sizes.h"
 
 namespace trivium {
@@ -27,51 +27,22 @@ std::vector<bool> ReadQwen2Windows(ConfigReader* config, int window,
 
 enum class Kind { kQwen2, kQwen3, kQwen3Vl };
 
-// Reads the experts of block `name`, which ends with a dot: each by itself, or
-// all in one tensor.
-ExpertsDescription ReadQwenExperts(TensorReader* tensors,
-                                   const std::string& name,
-                                   const ExpertCounts& counts, int inner,
-                                   int d_model, TensorMemory* memory) {
-  const std::string all = name + "experts.gate_up_proj";
-  const TensorReader::Shape shape = tensors->ShapeOf(all);
-  if (shape.empty()) {
-    return ReadExperts(tensors,
-                       {.router = name + "gate",
-                        .experts = name + "experts.",
-                        .gate = "gate_proj",
-                        .up = "up_proj",
-                        .down = "down_proj"},
-                       counts, inner, d_model);
-  }
-  return ReadStackedExperts(tensors,
-                            {.router = {name + "gate.weight"},
-                             .up = {all},
-                             .down = {name + "experts.down_proj"},
-                             .transposed = shape.back() != d_model},
-                            counts, inner, d_model, memory);
-}
-
 FamilyModel LoadQwenMoe(const nlohmann::json& json, const Weights* weights,
                         Kind kind, Problems* problems) {
   const bool qwen3 = kind != Kind::kQwen2, vl = kind == Kind::kQwen3Vl;
-  FamilyReader family(json, weights, problems);
+  LlamaFamily family(json, weights, problems,
+                     {.kv_heads = qwen3 && !vl ? 4 : 16});
   ConfigReader* const config = family.config();
-  FamilyModel model;
-  TransformerDescription& description = model.description;
-  AttentionGeometry geometry;
-  StackDescription& decoder = description.decoder.emplace(
-      ReadLlamaConfig(config, {.kv_heads = qwen3 && !vl ? 4 : 16}, &geometry));
   RotaryDefaults rotary;
   if (vl) {
     rotary = {.theta = 5e5, .keys = {"mrope_section", "mrope_interleaved"}};
   }
-  ReadLlamaRotary(config, rotary, &geometry, &decoder);
+  family.ReadRotary(rotary);
   const int window = vl ? 0 : ReadSwitchedWindow(config, /*usual=*/4096);
   const std::vector<AttentionGeometry> geometries = SlidingGeometries(
-      config, geometry, window,
-      qwen3 ? std::vector<bool>(decoder.layers, window > 0)
-            : ReadQwen2Windows(config, window, decoder.layers));
+      config, family.geometry, window,
+      qwen3 ? std::vector<bool>(family.decoder.layers, window > 0)
+            : ReadQwen2Windows(config, window, family.decoder.layers));
   const ExpertCounts counts = ReadExpertCounts(
       config, ExpertCountKey(config, "num_experts"),
       qwen3 && !vl ? ExpertCounts{128, 8} : ExpertCounts{60, 4});
@@ -95,29 +66,30 @@ FamilyModel LoadQwenMoe(const nlohmann::json& json, const Weights* weights,
   } else {
     has.attention_bias = config->Boolean("qkv_bias").value_or(true);
   }
-  ReadLlamaModel(
-      &family, has, geometries, /*tied_by_default=*/false,
+  return family.ReadModel(
+      has, geometries, /*tied_by_default=*/false,
       [&](TensorReader* tensors, int i, const std::string& name,
           LayerDescription* layer) {
         const bool named =
             std::find(dense.begin(), dense.end(), i) != dense.end();
         if (named || (i + 1) % step != 0) {
-          ReadGatedFeedForward(tensors, name + "mlp.", decoder.feed_forward,
-                               /*bias=*/false, decoder.d_model, layer);
+          ReadGatedFeedForward(tensors, name + "mlp.",
+                               family.decoder.feed_forward,
+                               /*bias=*/false, family.decoder.d_model, layer);
           return;
         }
-        layer->experts = ReadQwenExperts(tensors, name + "mlp.", counts, inner,
-                                         decoder.d_model, &description.memory);
+        layer->experts = ReadUsualExperts(tensors, name + "mlp.", counts, inner,
+                                          family.decoder.d_model,
+                                          &family.description.memory);
         layer->experts->over_all = over_all;
         if (qwen3) return;
         layer->experts->shared =
             ReadGated(tensors, name + "mlp.shared_expert.", shared,
-                      /*bias=*/false, decoder.d_model);
-        layer->experts->shared_gate = tensors->Required(
-            name + "mlp.shared_expert_gate.weight", {1, decoder.d_model});
-      },
-      &description);
-  return model;
+                      /*bias=*/false, family.decoder.d_model);
+        layer->experts->shared_gate =
+            tensors->Required(name + "mlp.shared_expert_gate.weight",
+                              {1, family.decoder.d_model});
+      });
 }
 
 }  // namespace

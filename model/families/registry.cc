@@ -9,6 +9,7 @@
 #include "model/families/bert.h"
 #include "model/families/bloom.h"
 #include "model/families/cohere2.h"
+#include "model/families/convbert.h"
 #include "model/families/deberta.h"
 #include "model/families/deepseek.h"
 #include "model/families/distilbert.h"
@@ -42,6 +43,7 @@
 #include "model/families/marian.h"
 #include "model/families/minimax_m2.h"
 #include "model/families/mixtral.h"
+#include "model/families/mobilebert.h"
 #include "model/families/modernbert.h"
 #include "model/families/mpnet.h"
 #include "model/families/mpt.h"
@@ -88,6 +90,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"codegen", LoadCodeGen},
     {"cohere", LoadCohere},
     {"cohere2", LoadCohere2},
+    {"convbert", LoadConvBert},
     {"data2vec-text", LoadRoberta},
     {"deberta", LoadDeberta},
     {"deberta-v2", LoadDebertaV2},
@@ -148,6 +151,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"mistral", LoadMistral},
     {"mistral4", LoadMistral4},
     {"mixtral", LoadMixtral},
+    {"mobilebert", LoadMobileBert},
     {"modernbert", LoadModernBert},
     {"mpnet", LoadMpnet},
     {"mpt", LoadMpt},

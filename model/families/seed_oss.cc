@@ -1,29 +1,23 @@
 #include "model/families/seed_oss.h"
 
-#include "model/families/family_reader.h"
+#include "model/families/llama_family.h"
 #include "model/families/llama_stack.h"
 
 namespace trivium {
 
 FamilyModel LoadSeedOss(const nlohmann::json& json, const Weights* weights,
                         Problems* problems) {
-  FamilyReader family(json, weights, problems);
+  LlamaFamily family(json, weights, problems,
+                     {.head_size = 128, .kv_heads = 8});
   ConfigReader* const config = family.config();
-  FamilyModel model;
-  TransformerDescription& description = model.description;
-  AttentionGeometry geometry;
-  model.generation_defaults = {
+  family.model.generation_defaults = {
       {"bos_token_id", 0}, {"eos_token_id", 2}, {"pad_token_id", 1}};
-  StackDescription& decoder = description.decoder.emplace(
-      ReadLlamaConfig(config, {.head_size = 128, .kv_heads = 8}, &geometry));
-  ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &decoder);
+  family.ReadRotary(/*usual_theta=*/10000);
   const LlamaTensors has = {
       .attention_bias = config->Boolean("attention_bias").value_or(true),
       .output_bias = config->Boolean("attention_out_bias").value_or(false),
       .feed_forward_bias = config->Boolean("mlp_bias").value_or(false)};
-  ReadLlamaModel(&family, has, {geometry}, /*tied_by_default=*/false,
-                 &description);
-  return model;
+  return family.ReadModel(has, {family.geometry}, /*tied_by_default=*/false);
 }
 
 }  // namespace trivium

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "model/families/family_reader.h"
+#include "model/families/llama_family.h"
 #include "model/families/llama_stack.h"
 #include "model/families/sizes.h"
 
@@ -36,35 +36,29 @@ std::vector<bool> ReadRotaryLayers(ConfigReader* config, int layers) {
 
 FamilyModel LoadSmolLm3(const nlohmann::json& json, const Weights* weights,
                         Problems* problems) {
-  FamilyReader family(json, weights, problems);
+  LlamaFamily family(json, weights, problems, {.kv_heads = 4});
   ConfigReader* const config = family.config();
-  FamilyModel model;
-  model.generation_defaults = {{"bos_token_id", 128000},
-                               {"eos_token_id", 128001},
-                               {"pad_token_id", 128004}};
-  TransformerDescription& description = model.description;
-  AttentionGeometry geometry;
-  StackDescription& decoder = description.decoder.emplace(
-      ReadLlamaConfig(config, {.kv_heads = 4}, &geometry));
-  ReadLlamaRotary(config, /*usual_theta=*/2e6, &geometry, &decoder);
-  const std::vector<bool> rotary = ReadRotaryLayers(config, decoder.layers);
+  family.model.generation_defaults = {{"bos_token_id", 128000},
+                                      {"eos_token_id", 128001},
+                                      {"pad_token_id", 128004}};
+  family.ReadRotary(/*usual_theta=*/2e6);
+  const std::vector<bool> rotary =
+      ReadRotaryLayers(config, family.decoder.layers);
   const int window = ReadSwitchedWindow(config, /*usual=*/0);
-  std::vector<bool> slides(decoder.layers);
-  for (int i = 0; i < decoder.layers; ++i) {
+  std::vector<bool> slides(family.decoder.layers);
+  for (int i = 0; i < family.decoder.layers; ++i) {
     slides[i] = window > 0 && !rotary[i];
   }
   std::vector<AttentionGeometry> geometries = SlidingGeometries(
-      config, geometry, window, ReadLayerTypes(config, slides));
-  for (int i = 0; i < decoder.layers; ++i) {
+      config, family.geometry, window, ReadLayerTypes(config, slides));
+  for (int i = 0; i < family.decoder.layers; ++i) {
     if (!rotary[i]) geometries[i].rotary = AttentionGeometry::kNoRotary;
   }
   LlamaTensors has;
   has.attention_bias = has.output_bias =
       config->Boolean("attention_bias").value_or(false);
   has.feed_forward_bias = config->Boolean("mlp_bias").value_or(false);
-  ReadLlamaModel(&family, has, geometries, /*tied_by_default=*/true,
-                 &description);
-  return model;
+  return family.ReadModel(has, geometries, /*tied_by_default=*/true);
 }
 
 }  // namespace trivium

@@ -1,23 +1,18 @@
 #include "model/families/stablelm.h"
 
-#include "model/families/family_reader.h"
+#include "model/families/llama_family.h"
 #include "model/families/llama_stack.h"
 
 namespace trivium {
 
 FamilyModel LoadStableLm(const nlohmann::json& json, const Weights* weights,
                          Problems* problems) {
-  FamilyReader family(json, weights, problems);
+  LlamaFamily family(
+      json, weights, problems,
+      {.kv_heads = 32, .epsilon_key = "layer_norm_eps", .epsilon = 1e-5});
   ConfigReader* const config = family.config();
-  FamilyModel model;
-  TransformerDescription& description = model.description;
-  AttentionGeometry geometry;
-  model.generation_defaults = {{"bos_token_id", 0}, {"eos_token_id", 0}};
-  StackDescription& decoder = description.decoder.emplace(ReadLlamaConfig(
-      config,
-      {.kv_heads = 32, .epsilon_key = "layer_norm_eps", .epsilon = 1e-5},
-      &geometry));
-  ReadLlamaRotary(config, {.partial = 0.25}, &geometry, &decoder);
+  family.model.generation_defaults = {{"bos_token_id", 0}, {"eos_token_id", 0}};
+  family.ReadRotary({.partial = 0.25});
   const LlamaTensors has = {
       .attention_bias = config->Boolean("use_qkv_bias").value_or(false),
       .query_norm = "q_layernorm",
@@ -26,9 +21,7 @@ FamilyModel LoadStableLm(const nlohmann::json& json, const Weights* weights,
       .norm_kind = NormTensors::Kind::kLayer,
       .norm_bias = true,
       .parallel = config->Boolean("use_parallel_residual").value_or(false)};
-  ReadLlamaModel(&family, has, {geometry}, /*tied_by_default=*/false,
-                 &description);
-  return model;
+  return family.ReadModel(has, {family.geometry}, /*tied_by_default=*/false);
 }
 
 }  // namespace trivium

@@ -32,6 +32,7 @@ struct T5Config {
   bool scaled_output = false;  // scaled by 1 / sqrt(d_model)
   bool each_has_bias = false;  // each layer its own, see LoadUmt5
   int radius = 0;  // tokens that the encoder sees on either side; 0: all
+  int block = 0;   // tokens of BlockKeysDescription; 0: there is none
 };
 
 // Differences between the members of the family.
@@ -60,15 +61,19 @@ Activation ReadFeedForward(ConfigReader* config, const std::string& usual,
   return Activation::kRelu;
 }
 
-// Returns LongT5's radius.
-int ReadRadius(ConfigReader* config) {
+// Reads what LongT5's encoder sees.
+void ReadSeen(ConfigReader* config, T5Config* result) {
   constexpr char kKey[] = "encoder_attention_type";
-  if (config->Text(kKey).value_or("local") != "local") {
+  const std::string type = config->Text(kKey).value_or("local");
+  if (type != "local" && type != "transient-global") {
     config->Report(kKey, config->Find(kKey),
-                   "this server runs \"local\" only, which is that of "
-                   "long-t5-local-base and -large");
+                   "it must be \"local\" or \"transient-global\"");
   }
-  return config->Integer("local_radius", 1, kMaxPositions).value_or(127);
+  result->radius =
+      config->Integer("local_radius", 1, kMaxPositions).value_or(127);
+  const int block =
+      config->Integer("global_block_size", 1, kMaxPositions).value_or(16);
+  if (type == "transient-global") result->block = block;
 }
 
 T5Config ReadT5Config(ConfigReader* config, const T5Options& options) {
@@ -82,7 +87,7 @@ T5Config ReadT5Config(ConfigReader* config, const T5Options& options) {
   stack.feed_forward = config->RequiredInteger("d_ff", 1, kMaxWidth);
   stack.vocabulary = config->RequiredInteger("vocab_size", 1, kMaxVocabulary);
   stack.max_positions = options.local ? kLongPositions : kPositions;
-  if (options.local) result.radius = ReadRadius(config);
+  if (options.local) ReadSeen(config, &result);
   stack.activation =
       ReadFeedForward(config, options.feed_forward, &result.gated);
   stack.norm_epsilon = static_cast<float>(
@@ -132,6 +137,11 @@ class T5Reader {
     if (!config_.each_has_bias) {
       stack->relative_attention->bias = Bias(side + ".block.0.layer.", decoder);
     }
+    if (config_.block > 0 && !decoder) {
+      stack->relative_attention->block_bias =
+          BiasTable("encoder.block.0.layer." + SelfAttention(decoder) +
+                    ".global_relative_attention_bias.weight");
+    }
     for (int i = 0; i < stack->layers; ++i) {
       const std::string name = fmt::format("{}.block.{}.layer.", side, i);
       if (!tensors_->HasAnyWith(name)) {
@@ -160,6 +170,11 @@ class T5Reader {
       geometry.look_back = geometry.look_ahead = config_.radius;
     }
     layer.self_attention = Attention(name + SelfAttention(decoder), geometry);
+    if (config_.block > 0 && !decoder) {
+      layer.self_attention.blocks = {
+          config_.block,
+          Norm(name + SelfAttention(decoder) + ".global_input_layer_norm")};
+    }
     layer.self_attention_norms.before = Norm(name + "0.layer_norm");
     if (decoder) {
       layer.cross_attention = Attention(name + "1.EncDecAttention", cross);
@@ -193,15 +208,20 @@ class T5Reader {
   }
 
   std::string SelfAttention(bool decoder) const {
-    return config_.radius > 0 && !decoder ? "0.LocalSelfAttention"
-                                          : "0.SelfAttention";
+    if (config_.radius == 0 || decoder) return "0.SelfAttention";
+    return config_.block > 0 ? "0.TransientGlobalSelfAttention"
+                             : "0.LocalSelfAttention";
   }
 
   const TensorView* Bias(const std::string& name, bool decoder) const {
+    return BiasTable(name + SelfAttention(decoder) +
+                     ".relative_attention_bias.weight");
+  }
+
+  const TensorView* BiasTable(const std::string& name) const {
     const StackDescription& stack = config_.encoder;
-    return tensors_->Required(
-        name + SelfAttention(decoder) + ".relative_attention_bias.weight",
-        {stack.relative_attention->span, stack.heads});
+    return tensors_->Required(name,
+                              {stack.relative_attention->span, stack.heads});
   }
 
   LinearTensors Linear(const std::string& name, int out, int in) const {

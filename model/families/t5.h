@@ -22,8 +22,9 @@ FamilyModel LoadUmt5(const nlohmann::json& config, const Weights* weights,
                      Problems* problems);
 
 // LongT5 (Guo et al. 2022): T5 1.1 whose encoder's layers see local_radius
-// tokens on either side. Its other attention, transient-global, is refused.
-// Like Transformers' models/longt5/modeling_longt5.py.
+// tokens on either side and, with transient-global attention, a sum of each
+// global_block_size tokens. Like Transformers'
+// models/longt5/modeling_longt5.py.
 FamilyModel LoadLongT5(const nlohmann::json& config, const Weights* weights,
                        Problems* problems);
 

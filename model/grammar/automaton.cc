@@ -164,7 +164,11 @@ class AutomatonBuilder {
         }
         return;
       case Expression::Kind::kGraph:
-        ConnectGraph(grammar_.graph(expression.index), from, to);
+        if (expression.max < 0) {
+          ConnectGraph(grammar_.graph(expression.index), from, to);
+        } else {
+          nfa_[from].calls.push_back({NewGraphRule(expression), to});
+        }
         return;
     }
   }
@@ -246,6 +250,57 @@ class AutomatonBuilder {
     return id;
   }
 
+  RuleId NewGraphRule(const Expression& expression) {
+    const ExpressionGraph& graph = grammar_.graph(expression.index);
+    if (!work_.Take(graph.final.size() + 2 * graph.edges.size())) {
+      failed_ = true;
+      return 0;
+    }
+    Automaton::Graph made;
+    std::vector<std::vector<uint32_t>> before(graph.final.size());
+    std::vector<uint32_t> begin(graph.final.size() + 1, 0);
+    for (const ExpressionGraph::Edge& edge : graph.edges) {
+      ++begin[static_cast<size_t>(edge.from) + 1];
+      before[edge.to].push_back(static_cast<uint32_t>(edge.from));
+    }
+    for (size_t i = 0; i < graph.final.size(); ++i) begin[i + 1] += begin[i];
+    for (const uint32_t first : begin) {
+      made.nodes.push_back({first, Automaton::kNone});
+    }
+    made.edges.resize(graph.edges.size());
+    for (const ExpressionGraph::Edge& edge : graph.edges) {
+      made.edges[begin[edge.from]++] = {BodyRule(edge.label),
+                                        static_cast<uint32_t>(edge.to)};
+    }
+    std::vector<uint32_t> reached;
+    for (uint32_t i = 0; i < graph.final.size(); ++i) {
+      if (!graph.final[i]) continue;
+      made.nodes[i].to_end = 0;
+      reached.push_back(i);
+    }
+    for (size_t i = 0; i < reached.size(); ++i) {
+      const uint32_t next = made.nodes[reached[i]].to_end + 1;
+      made.farthest = next - 1;
+      for (const uint32_t from : before[reached[i]]) {
+        if (made.nodes[from].to_end != Automaton::kNone) continue;
+        made.nodes[from].to_end = next;
+        reached.push_back(from);
+      }
+    }
+    const RuleId id = NewRule(-1);
+    Automaton::Rule& rule = result_.rules_[id];
+    rule.counted = true;
+    rule.graph = static_cast<int32_t>(result_.graphs_.size());
+    rule.max = expression.max;
+    result_.graphs_.push_back(
+        std::make_shared<const Automaton::Graph>(std::move(made)));
+    return id;
+  }
+
+  const Automaton::Graph* GraphOf(const Automaton::Rule& rule) const {
+    return rule.graph < 0 ? nullptr : result_.graphs_[rule.graph].get();
+  }
+
   RuleId NewRule(ExpressionId definition) {
     failed_ = failed_ || result_.rules_.size() > grammar_.limits().positions;
     result_.rules_.emplace_back();
@@ -267,7 +322,9 @@ class AutomatonBuilder {
       Automaton::Rule& rule = result_.rules_[id];
       if (!rule.counted) continue;
       rule.start = static_cast<Position>(base);
-      base += 1 + static_cast<uint64_t>(std::max(rule.min, rule.max));
+      const Automaton::Graph* graph = GraphOf(rule);
+      base += (1 + static_cast<uint64_t>(std::max(rule.min, rule.max))) *
+              (graph == nullptr ? 1 : graph->size());
       if (base > kMostCountedPositions) {
         return absl::ResourceExhaustedError(
             fmt::format("the counts of the grammar's repetitions add up to "
@@ -299,7 +356,8 @@ class AutomatonBuilder {
       }
     }
     for (RuleId id = 0; id < static_cast<RuleId>(result_.rules_.size()); ++id) {
-      if (result_.rules_[id].counted) {
+      if (result_.rules_[id].counted &&
+          GraphOf(result_.rules_[id]) == nullptr) {
         counters_[result_.rules_[id].body].push_back(id);
       }
     }
@@ -317,7 +375,17 @@ class AutomatonBuilder {
     }
     for (RuleId id = 0; id < static_cast<RuleId>(result_.rules_.size()); ++id) {
       const Automaton::Rule& rule = result_.rules_[id];
-      if (rule.counted && rule.min == 0) done.push_back(id);
+      if (!rule.counted) continue;
+      // The edges of a graph read characters, which all have a text.
+      if (const Automaton::Graph* graph = GraphOf(rule)) {
+        const uint32_t to_end = graph->nodes[0].to_end;
+        if (by_bytes ? to_end <= static_cast<uint32_t>(rule.max)
+                     : to_end == 0) {
+          done.push_back(id);
+        }
+      } else if (rule.min == 0) {
+        done.push_back(id);
+      }
     }
     while (!reached.empty() || !done.empty()) {
       if (!done.empty()) {
@@ -378,12 +446,21 @@ class AutomatonBuilder {
     for (RuleId id = 0; id < static_cast<RuleId>(result_.rules_.size()); ++id) {
       const Automaton::Rule& rule = result_.rules_[id];
       if (!rule.counted) continue;
-      const Automaton::Rule& body = result_.rules_[rule.body];
-      const bool endless = rule.max < 0;
       Automaton::Counted counted;
       counted.rule = id;
-      counted.body = rule.body;
       counted.base = rule.start;
+      if (const Automaton::Graph* graph = GraphOf(rule)) {
+        counted.graph = graph;
+        counted.last = static_cast<uint32_t>(rule.max);
+        result_.counted_.push_back(counted);
+        for (const Automaton::Graph::Edge& edge : graph->edges) {
+          result_.rules_[edge.rule].site = Automaton::kNone;
+        }
+        continue;
+      }
+      const Automaton::Rule& body = result_.rules_[rule.body];
+      const bool endless = rule.max < 0;
+      counted.body = rule.body;
       counted.needed =
           body.nullable ? 0 : static_cast<uint32_t>(std::max(rule.min, 0));
       counted.last = static_cast<uint32_t>(endless ? rule.min : rule.max);
@@ -427,6 +504,17 @@ absl::StatusOr<Automaton> Automaton::Create(const Grammar& grammar,
 
 Automaton::Count Automaton::CountAt(Position at) const {
   const Counted& counted = CountedAt(at);
+  if (counted.graph != nullptr) {
+    const uint32_t node = counted.NodeOf(at);
+    const uint32_t size = counted.graph->size();
+    const uint32_t left =
+        counted.last - counted.CountOf(at) - counted.graph->nodes[node].to_end;
+    return {.endless = false,
+            .left = left,
+            .next = at + size,
+            .last = at + left * size,
+            .may_end = at};
+  }
   const uint32_t count = at - counted.base;
   return {.endless = counted.endless,
           .left = counted.endless ? 0 : counted.last - count,
@@ -438,6 +526,12 @@ Automaton::Count Automaton::CountAt(Position at) const {
 Position Automaton::Representative(Position at, uint32_t length) const {
   if (!IsCounted(at)) return at;
   const Counted& counted = CountedAt(at);
+  if (counted.graph != nullptr) {
+    const bool far =
+        uint64_t{counted.CountOf(at)} + length + counted.graph->farthest <=
+        counted.last;
+    return far ? counted.base + counted.NodeOf(at) : at;
+  }
   const uint32_t count = at - counted.base;
   // Each body has at least one byte here: an empty one changes nothing.
   if (!counted.endless && counted.last - count <= length) return at;

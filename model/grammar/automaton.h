@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -20,7 +21,9 @@ using Position = uint32_t;
 //
 // A counted rule is {min, max} times its body and has no edges of its own: its
 // position base + k says that k bodies have been read, so a million repetitions
-// need no memory. The counted positions follow those with edges.
+// need no memory. Instead of a body it may have a graph, of which it is the
+// paths of at most max edges: then base + k * nodes + n says that k edges have
+// led to node n. The counted positions follow those with edges.
 //
 // From every position of a rule that can be reached its end can be reached too,
 // so what fits so far can always be completed. Immutable.
@@ -44,13 +47,15 @@ class Automaton {
     bool nullable = false;    // has the empty string
     bool productive = false;  // has a string
     bool counted = false;
-    RuleId body = 0;  // of a counted rule
+    RuleId body = 0;           // of a counted rule
+    int32_t graph = kNoGraph;  // instead of a body
     int32_t min = 0, max = 0;
     // The only position that calls the rule; kNone if there are none, several,
     // or counted ones.
     Position site = kNone;
   };
   static constexpr Position kNone = ~Position{0};
+  static constexpr int32_t kNoGraph = -1;
 
   RuleId root() const { return root_; }
   const Rule& rule(RuleId id) const { return rules_[id]; }
@@ -63,7 +68,8 @@ class Automaton {
   bool MayEnd(Position at) const {
     if (!IsCounted(at)) return ends_[at];
     const Counted& counted = CountedAt(at);
-    return at - counted.base >= counted.needed;
+    if (counted.graph == nullptr) return at - counted.base >= counted.needed;
+    return counted.graph->nodes[counted.NodeOf(at)].to_end == 0;
   }
   std::span<const ByteEdge> bytes(Position at) const {
     if (IsCounted(at)) return {};
@@ -80,7 +86,13 @@ class Automaton {
       return;
     }
     const Counted& counted = CountedAt(at);
-    if (at < counted.base + counted.last) {
+    if (counted.graph != nullptr) {
+      for (const Graph::Edge& edge : counted.EdgesFrom(at)) {
+        if (counted.Leads(at, edge.to)) {
+          call(edge.rule, counted.After(at, edge.to));
+        }
+      }
+    } else if (at < counted.base + counted.last) {
       call(counted.body, at + 1);
     } else if (counted.endless) {
       call(counted.body, at);
@@ -92,11 +104,18 @@ class Automaton {
              call_begin_[at] < call_begin_[at + 1];
     }
     const Counted& counted = CountedAt(at);
-    return at < counted.base + counted.last || counted.endless;
+    if (counted.graph == nullptr) {
+      return at < counted.base + counted.last || counted.endless;
+    }
+    const auto edges = counted.EdgesFrom(at);
+    return std::any_of(
+        edges.begin(), edges.end(),
+        [&](const Graph::Edge& edge) { return counted.Leads(at, edge.to); });
   }
   // A position of a counted rule: how many more bodies may follow, the
   // positions after one more and after all of them, and the first position from
-  // which the rule may end.
+  // which the rule may end. In a graph, the bodies are edges from the node to
+  // itself.
   struct Count {
     bool endless;
     uint32_t left;  // 0 if endless
@@ -109,12 +128,43 @@ class Automaton {
 
  private:
   friend class AutomatonBuilder;
+  struct Graph {
+    struct Edge {
+      RuleId rule;
+      uint32_t to;
+    };
+    struct Node {
+      uint32_t first_edge;
+      uint32_t to_end;  // the least edges from here to a final node
+    };
+    std::vector<Node> nodes;  // and one that ends the edges
+    std::vector<Edge> edges;
+    uint32_t farthest = 0;  // the greatest to_end
+    uint32_t size() const { return static_cast<uint32_t>(nodes.size()) - 1; }
+  };
   struct Counted {
     RuleId rule = 0, body = 0;
+    const Graph* graph = nullptr;  // instead of the body
     Position base = 0;
     uint32_t last = 0;     // the greatest count that is told apart
     uint32_t needed = 0;   // the least count that may end
     bool endless = false;  // at `last` further bodies may follow
+
+    // Of a graph.
+    uint32_t NodeOf(Position at) const { return (at - base) % graph->size(); }
+    uint32_t CountOf(Position at) const { return (at - base) / graph->size(); }
+    std::span<const Graph::Edge> EdgesFrom(Position at) const {
+      const Graph::Node* node = &graph->nodes[NodeOf(at)];
+      return std::span(graph->edges)
+          .subspan(node->first_edge, node[1].first_edge - node->first_edge);
+    }
+    // True if the bound leaves a way to an end behind an edge to the node.
+    bool Leads(Position at, uint32_t node) const {
+      return uint64_t{CountOf(at)} + 1 + graph->nodes[node].to_end <= last;
+    }
+    Position After(Position at, uint32_t node) const {
+      return at - NodeOf(at) + graph->size() + node;
+    }
   };
   const Counted& CountedAt(Position at) const {
     return *(std::upper_bound(counted_.begin(), counted_.end(), at,
@@ -133,6 +183,7 @@ class Automaton {
   std::vector<ByteEdge> bytes_;
   std::vector<CallEdge> calls_;
   std::vector<Counted> counted_;  // by base
+  std::vector<std::shared_ptr<const Graph>> graphs_;
 };
 
 }  // namespace trivium

@@ -386,6 +386,22 @@ bool CharDfa::empty() const {
   return !states_[0].accepts && states_[0].edges.empty();
 }
 
+int64_t CharDfa::Shortest() const {
+  std::vector<uint32_t> states = {0};
+  std::vector<int64_t> length(states_.size(), -1);
+  length[0] = 0;
+  for (size_t i = 0; i < states.size(); ++i) {
+    const State& state = states_[states[i]];
+    if (state.accepts) return length[states[i]];
+    for (const Edge& edge : state.edges) {
+      if (length[edge.target] >= 0) continue;
+      length[edge.target] = length[states[i]] + 1;
+      states.push_back(edge.target);
+    }
+  }
+  return 0;
+}
+
 std::optional<int64_t> CharDfa::Longest() const {
   // States in the order in which all edges go forward. After Trim every state
   // leads to a text, so a cycle is a text without end.
@@ -431,7 +447,7 @@ bool CharDfa::Matches(std::string_view text) const {
 }
 
 ExpressionId CharDfa::ToExpression(const CharacterEncoder& encode,
-                                   Grammar* grammar) const {
+                                   Grammar* grammar, int32_t max) const {
   ExpressionGraph graph;
   for (const State& state : states_) {
     graph.AddNode();
@@ -443,12 +459,13 @@ ExpressionId CharDfa::ToExpression(const CharacterEncoder& encode,
       sets[edge.target].push_back({edge.first, edge.last});
     }
     for (auto& [target, ranges] : sets) {
-      graph.edges.push_back({static_cast<int32_t>(i),
-                             static_cast<int32_t>(target),
-                             encode(CodePointSet(std::move(ranges)))});
+      const CodePointSet set(std::move(ranges));
+      if (set.empty()) continue;  // surrogates, which are no characters
+      graph.edges.push_back(
+          {static_cast<int32_t>(i), static_cast<int32_t>(target), encode(set)});
     }
   }
-  return grammar->Graph(std::move(graph));
+  return grammar->Graph(std::move(graph), max);
 }
 
 }  // namespace trivium

@@ -51,13 +51,17 @@ class CharDfa {
   // All other texts.
   absl::StatusOr<CharDfa> Complement(WorkBudget* work) const;
 
+  size_t size() const { return states_.size(); }  // of states
   // True if there is no text.
   bool empty() const;
+  // The length of the shortest text, of which there is one.
+  int64_t Shortest() const;
   // The length of the longest text; nothing if there is none.
   std::optional<int64_t> Longest() const;
   bool Matches(std::string_view text) const;
-  ExpressionId ToExpression(const CharacterEncoder& encode,
-                            Grammar* grammar) const;
+  // The texts, with max >= 0 those of at most `max` characters.
+  ExpressionId ToExpression(const CharacterEncoder& encode, Grammar* grammar,
+                            int32_t max = -1) const;
 
  private:
   struct Edge {

@@ -1,6 +1,7 @@
 #ifndef TRIVIUM_MODEL_GRAMMAR_CONSTRAINT_H_
 #define TRIVIUM_MODEL_GRAMMAR_CONSTRAINT_H_
 
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -73,13 +74,18 @@ class Constraint {
   std::shared_ptr<const PositionMask> MaskAt(Position position) const
       ABSL_LOCKS_EXCLUDED(mutex_);
   bool spells() const { return speller_ != nullptr; }
-  // Returns the speller's tokens if their bytes are those of the text; null
-  // otherwise.
-  std::shared_ptr<const ForcedRun> Spell(const std::string& text) const
+  // Returns the speller's tokens for a text, up to the first one that a byte of
+  // `after` behind the text might change. Null if there is none, or if their
+  // bytes are not those of the text.
+  std::shared_ptr<const ForcedRun> Spell(const std::string& text,
+                                         const std::bitset<256>& after) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   PositionMask Compute(Position position) const;
+  // Leaves the tokens of a text that no byte of `after` behind it can change.
+  void KeepSure(std::string_view text, const std::bitset<256>& after,
+                ForcedRun* run) const;
 
   const Automaton automaton_;
   const std::shared_ptr<const TokenTrie> trie_;
@@ -90,7 +96,7 @@ class Constraint {
       masks_ ABSL_GUARDED_BY(mutex_);
   mutable size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   mutable std::unordered_map<std::string, std::shared_ptr<const ForcedRun>>
-      spelled_ ABSL_GUARDED_BY(mutex_);
+      spelled_ ABSL_GUARDED_BY(mutex_);  // by text and the bytes after it
 };
 
 // Follows one request's texts through a constraint. A state is a value: it is

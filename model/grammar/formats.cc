@@ -1,5 +1,7 @@
 #include "model/grammar/formats.h"
 
+#include <utility>
+
 #include "fmt/format.h"
 
 namespace trivium {
@@ -84,10 +86,20 @@ std::string Ipv6() {
 }  // namespace
 
 bool IsFormatOfAnyText(std::string_view format) {
-  return format == "password" || format == "binary" || format == "path";
+  return format == "password" || format == "binary" || format == "path" ||
+         format == "file-path" || format == "directory-path";
 }
 
 std::optional<std::string> FormatExpression(std::string_view format) {
+  // Formats that others are a part of.
+  constexpr std::pair<std::string_view, std::string_view> kWider[] = {
+      {"idn-email", "email"},       {"name-email", "email"},
+      {"idn-hostname", "hostname"}, {"iri", "uri"},
+      {"uri-reference", "uri"},     {"iri-reference", "uri"},
+      {"multi-host-uri", "uri"}};
+  for (const auto& [wider, part] : kWider) {
+    if (format == wider) return FormatExpression(part);
+  }
   if (format == "date") return Date();
   if (format == "time") return kTime;
   if (format == "date-time") return Date() + "T" + kTime;
@@ -103,10 +115,37 @@ std::optional<std::string> FormatExpression(std::string_view format) {
   }
   if (format == "ipv4") return Ipv4();
   if (format == "ipv6") return Ipv6();
+  // Pydantic's. A network of one address has no bits that must be zero.
+  constexpr char kBits4[] = "/(?:3[0-2]|[12]?[0-9])";
+  constexpr char kBits6[] = "/(?:12[0-8]|1[01][0-9]|[1-9]?[0-9])";
+  if (format == "ipvanyaddress") return Ipv4() + "|" + Ipv6();
+  if (format == "ipv4network") return Ipv4() + "(?:/32)?";
+  if (format == "ipv6network") return Ipv6() + "(?:/128)?";
+  if (format == "ipvanynetwork") {
+    return Ipv4() + "(?:/32)?|" + Ipv6() + "(?:/128)?";
+  }
+  if (format == "ipv4interface" || format == "cidrv4") return Ipv4() + kBits4;
+  if (format == "ipv6interface" || format == "cidrv6") return Ipv6() + kBits6;
+  if (format == "ipvanyinterface") {
+    return Ipv4() + kBits4 + "|" + Ipv6() + kBits6;
+  }
+  // Zod's.
+  constexpr std::pair<std::string_view, const char*> kZod[] = {
+      {"cuid", "c[0-9a-z]{24}"},
+      {"cuid2", "[a-z][0-9a-z]{23}"},
+      {"ulid", "[0-7][0-9A-HJKMNP-TV-Z]{25}"},
+      {"xid", "[0-9a-v]{20}"},
+      {"ksuid", "[A-Za-z0-9]{27}"},
+      {"nanoid", "[A-Za-z0-9_-]{21}"},
+      {"e164", "\\+[1-9][0-9]{6,14}"},
+      {"base64url", "(?:[A-Za-z0-9_-]{4})*"}};
+  for (const auto& [name, expression] : kZod) {
+    if (format == name) return expression;
+  }
   if (format == "uuid") {
     return "[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}";
   }
-  for (const char version : {'1', '3', '4', '5'}) {  // RFC 9562
+  for (const char version : {'1', '3', '4', '5', '6', '7', '8'}) {  // RFC 9562
     if (format == std::string("uuid") + version) {
       return fmt::format(
           "[0-9A-Fa-f]{{8}}-[0-9A-Fa-f]{{4}}-{}[0-9A-Fa-f]{{3}}-"

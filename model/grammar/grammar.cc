@@ -86,9 +86,10 @@ ExpressionId Grammar::Rule(RuleId rule) {
   return Add(std::move(expression));
 }
 
-ExpressionId Grammar::Graph(ExpressionGraph graph) {
+ExpressionId Grammar::Graph(ExpressionGraph graph, int32_t max) {
   Expression expression = OfKind(Expression::Kind::kGraph);
   expression.index = static_cast<int32_t>(graphs_.size());
+  expression.max = max;
   expression.size = graph.final.size();
   for (const ExpressionGraph::Edge& edge : graph.edges) {
     if (edge.label >= 0) expression.size += expressions_[edge.label].size;

@@ -38,7 +38,7 @@ struct Expression {
     kChoice,    // any of `parts`; nothing if there is none
     kRepeat,    // parts[0], min .. max times; max < 0: without limit
     kRule,      // a string of rule `index`
-    kGraph,     // a path of graph `index`
+    kGraph,     // a path of graph `index`; max >= 0: of at most `max` edges
   };
   Kind kind = Kind::kSequence;
   uint8_t low = 0, high = 0;
@@ -85,7 +85,9 @@ class Grammar {
   ExpressionId Repeat(ExpressionId part, int32_t min, int32_t max);
   ExpressionId Optional(ExpressionId part) { return Repeat(part, 0, 1); }
   ExpressionId Rule(RuleId rule);
-  ExpressionId Graph(ExpressionGraph graph);
+  // With max >= 0, the paths of at most `max` edges, each of which must read
+  // something. Like a count, the bound costs no memory.
+  ExpressionId Graph(ExpressionGraph graph, int32_t max = -1);
 
   // A rule without a definition has no strings.
   RuleId AddRule();

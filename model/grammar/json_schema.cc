@@ -90,6 +90,7 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Any(const Schema& schema,
                            document_.TypesOf(schema, pointer));
   TRIVIUM_RETURN_IF_ERROR(
       SchemaDocument::CheckKeywords(schema, types, pointer));
+  if (SchemaDocument::ForbidsAll(schema)) return grammar_.Choice({});
   if (const auto reference = schema.find("$ref"); reference != schema.end()) {
     Schema rest = schema;
     rest.erase("$ref");

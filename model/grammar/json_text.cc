@@ -10,8 +10,6 @@
 namespace trivium {
 namespace {
 
-using nlohmann::ordered_json;
-
 // The most bytes of white space between two parts. Without a bound a model may
 // write blanks until its tokens end.
 constexpr int32_t kMostSpace = 32;
@@ -139,7 +137,7 @@ ExpressionId JsonText::Encode(const CodePointSet& set) {
   for (char32_t c = 0; c < 0x80; ++c) {
     if (!set.Has(c) || kPlain.Has(c)) continue;
     const std::string quoted =
-        ordered_json(std::string(1, static_cast<char>(c))).dump();
+        Schema(std::string(1, static_cast<char>(c))).dump();
     parts.push_back(grammar_.Literal(quoted.substr(1, quoted.size() - 2)));
   }
   return found->second = grammar_.Choice(std::move(parts));
@@ -149,10 +147,10 @@ std::string JsonText::Spelled(const std::string& text) {
   const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
     return c >= ' ' && c < 0x7F && c != '"' && c != '\\';
   });
-  return plain ? '"' + text + '"' : ordered_json(text).dump();
+  return plain ? '"' + text + '"' : Schema(text).dump();
 }
 
-ExpressionId JsonText::Constant(const ordered_json& value) {
+ExpressionId JsonText::Constant(const Schema& value) {
   if (value.is_string()) {
     return grammar_.Literal(Spelled(value.get_ref<const std::string&>()));
   }

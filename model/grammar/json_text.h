@@ -7,7 +7,7 @@
 #include "model/grammar/code_points.h"
 #include "model/grammar/frontends.h"
 #include "model/grammar/grammar.h"
-#include "nlohmann/json.hpp"
+#include "model/grammar/schema_document.h"
 
 namespace trivium {
 
@@ -37,7 +37,7 @@ class JsonText {
   // Returns the text as a JSON string, escaped only where it must be.
   static std::string Spelled(const std::string& text);
   // Exactly this value; strings are escaped only where they must be.
-  ExpressionId Constant(const nlohmann::ordered_json& value);
+  ExpressionId Constant(const Schema& value);
   // `inside`, which is not empty, or with `empty_too` also nothing, between
   // brackets such as "[" and "]".
   ExpressionId Enclosed(const char* open, ExpressionId inside, bool empty_too,

@@ -1,6 +1,7 @@
 #include "model/grammar/regex_syntax.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -53,6 +54,13 @@ RegexNode Character(CodePointSet set) {
 absl::Status ErrorAtByte(size_t at, std::string_view what) {
   return absl::InvalidArgumentError(
       fmt::format("byte {} of the expression: {}", at, what));
+}
+
+bool IsAssertion(const RegexNode& node) {
+  return node.kind == RegexNode::Kind::kBegin ||
+         node.kind == RegexNode::Kind::kEnd ||
+         node.kind == RegexNode::Kind::kAhead ||
+         node.kind == RegexNode::Kind::kNotAhead;
 }
 
 class RegexParser {
@@ -116,9 +124,8 @@ class RegexParser {
     } else {
       return absl::OkStatus();
     }
-    if (atom->kind == RegexNode::Kind::kBegin ||
-        atom->kind == RegexNode::Kind::kEnd) {
-      return Error("^ and $ cannot be repeated");
+    if (IsAssertion(*atom)) {
+      return Error("^, $ and look-aheads cannot be repeated");
     }
     Take("?");
     if (Peek('*') || Peek('+') || Peek('?') || Peek('{')) {
@@ -189,22 +196,34 @@ class RegexParser {
   }
 
   absl::StatusOr<RegexNode> Group(int depth) {
+    const size_t begin = at_;
     Take("(");
+    std::optional<RegexNode::Kind> ahead;
     if (Take("?")) {
-      if (Take("P<") || (Peek('<') && !text_.substr(at_).starts_with("<=") &&
-                         !text_.substr(at_).starts_with("<!") && Take("<"))) {
+      if (dialect_ == RegexDialect::kEcmaScript && (Peek('=') || Peek('!'))) {
+        ahead =
+            Take("=") ? RegexNode::Kind::kAhead : RegexNode::Kind::kNotAhead;
+        Take("!");
+      } else if (Take("P<") ||
+                 (Peek('<') && !text_.substr(at_).starts_with("<=") &&
+                  !text_.substr(at_).starts_with("<!") && Take("<"))) {
         const size_t end = text_.find('>', at_);
         if (end == text_.npos) return Error("a name without its >");
         at_ = end + 1;
       } else if (!Take(":")) {
         return Error(
-            "look-around, flags and conditions are not known; of groups with "
+            "look-behind, flags and conditions are not known; of groups with "
             "(? only (?:...) and (?<name>...) are");
       }
     }
     TRIVIUM_ASSIGN_OR_RETURN(RegexNode node, Choice(depth + 1));
     if (!Take(")")) return Error("a ( without its )");
-    return node;
+    if (!ahead.has_value()) return node;
+    RegexNode assertion;
+    assertion.kind = *ahead;
+    assertion.at = begin;
+    assertion.parts.push_back(std::move(node));
+    return assertion;
   }
 
   // Reads a character or an escape; with `in_class`, inside of brackets.
@@ -376,12 +395,9 @@ RegexNode AnyText() {
   return any;
 }
 
-// Returns the first ^ or $; null if there is none.
+// Returns the first ^, $ or look-ahead; null if there is none.
 const RegexNode* FirstAnchor(const RegexNode& node) {
-  if (node.kind == RegexNode::Kind::kBegin ||
-      node.kind == RegexNode::Kind::kEnd) {
-    return &node;
-  }
+  if (IsAssertion(node)) return &node;
   for (const RegexNode& part : node.parts) {
     if (const RegexNode* anchor = FirstAnchor(part)) return anchor;
   }
@@ -420,6 +436,12 @@ absl::Status Anchor(bool search, RegexNode* node) {
   parts = std::move(rest);
   const RegexNode* anchor = FirstAnchor(*node);
   if (anchor == nullptr) return absl::OkStatus();
+  if (anchor->kind == RegexNode::Kind::kAhead ||
+      anchor->kind == RegexNode::Kind::kNotAhead) {
+    return ErrorAtByte(anchor->at,
+                       "look-around is known behind a ^ at the beginning of a "
+                       "pattern of a JSON schema only: ^(?=...) and ^(?!...)");
+  }
   return ErrorAtByte(anchor->at,
                      "^ and $ are known at the beginning and the end of an "
                      "alternative only; put them there");
@@ -427,9 +449,55 @@ absl::Status Anchor(bool search, RegexNode* node) {
 
 }  // namespace
 
+namespace {
+
+// Takes the look-aheads behind a first ^ away. Each matches a text that begins
+// with what is in it.
+absl::Status TakeLookAheads(RegexNode* node, std::vector<LookAhead>* ahead) {
+  std::vector<RegexNode>& parts = node->parts;
+  if (node->kind != RegexNode::Kind::kSequence || parts.empty() ||
+      parts[0].kind != RegexNode::Kind::kBegin) {
+    return absl::OkStatus();
+  }
+  const auto is_ahead = [](const RegexNode& part) {
+    return part.kind == RegexNode::Kind::kAhead ||
+           part.kind == RegexNode::Kind::kNotAhead;
+  };
+  while (parts.size() > 1 && is_ahead(parts[1])) {
+    RegexNode texts = std::move(parts[1].parts[0]);
+    // ^ before each alternative.
+    const auto begin = [&](RegexNode alternative) {
+      RegexNode sequence;
+      sequence.parts.push_back(parts[0]);
+      if (alternative.kind == RegexNode::Kind::kSequence) {
+        for (RegexNode& part : alternative.parts) {
+          sequence.parts.push_back(std::move(part));
+        }
+      } else {
+        sequence.parts.push_back(std::move(alternative));
+      }
+      return sequence;
+    };
+    if (texts.kind == RegexNode::Kind::kChoice) {
+      for (RegexNode& part : texts.parts) part = begin(std::move(part));
+    } else {
+      texts = begin(std::move(texts));
+    }
+    TRIVIUM_RETURN_IF_ERROR(Anchor(/*search=*/true, &texts));
+    ahead->push_back(
+        {std::move(texts), parts[1].kind == RegexNode::Kind::kNotAhead});
+    parts.erase(parts.begin() + 1);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::StatusOr<RegexNode> ParseRegex(std::string_view text,
-                                     RegexDialect dialect, bool search) {
+                                     RegexDialect dialect, bool search,
+                                     std::vector<LookAhead>* ahead) {
   TRIVIUM_ASSIGN_OR_RETURN(RegexNode node, RegexParser(text, dialect).Parse());
+  if (ahead != nullptr) TRIVIUM_RETURN_IF_ERROR(TakeLookAheads(&node, ahead));
   TRIVIUM_RETURN_IF_ERROR(Anchor(search, &node));
   return node;
 }

@@ -19,15 +19,17 @@ struct RegexNode {
     kCharacter,  // one of `set`
     kSequence,
     kChoice,
-    kRepeat,  // parts[0], min .. max times; max < 0: without limit
-    kBegin,   // ^
-    kEnd,     // $
+    kRepeat,    // parts[0], min .. max times; max < 0: without limit
+    kBegin,     // ^
+    kEnd,       // $
+    kAhead,     // (?=parts[0])
+    kNotAhead,  // (?!parts[0])
   };
   Kind kind = Kind::kSequence;
   CodePointSet set;
   std::vector<RegexNode> parts;
   int32_t min = 0, max = 0;
-  size_t at = 0;  // the byte of ^ or $
+  size_t at = 0;  // the byte of ^, $ or a look-ahead
 };
 
 // The dialects differ in `.`, `\s` and in what `\d \w \s` leave to `\D \W \S`.
@@ -46,13 +48,22 @@ enum class RegexDialect {
 // A lazy `?` after a repetition changes no match of a whole text and is
 // accepted. INVALID_ARGUMENT tells the byte and what is not known: look-around,
 // references, \b, flags, \p.
+//
+// With `ahead`, which needs `search`, ^ may be followed by look-aheads at the
+// beginning of the whole expression: a text must match these, too.
+struct LookAhead {
+  RegexNode texts;  // whole texts
+  bool negative;    // the text must not be one of them
+};
 absl::StatusOr<RegexNode> ParseRegex(std::string_view text,
-                                     RegexDialect dialect, bool search);
+                                     RegexDialect dialect, bool search,
+                                     std::vector<LookAhead>* ahead = nullptr);
 
 // Writes the character sets of an expression in some encoding.
 using CharacterEncoder = std::function<ExpressionId(const CodePointSet& set)>;
 
-// Returns the texts that the expression matches. It has no kBegin or kEnd left.
+// Returns the texts that the expression matches. It has only
+// characters, sequences, choices and repetitions left.
 ExpressionId RegexExpression(const RegexNode& node,
                              const CharacterEncoder& encode, Grammar* grammar);
 

@@ -52,7 +52,12 @@ class SchemaCompiler {
   absl::StatusOr<ExpressionId> String(const Schema& schema,
                                       const std::string& pointer);
   // The conditions by pattern and format, with their places.
-  using Conditions = std::vector<std::pair<std::string, RegexNode>>;
+  struct Condition {
+    std::string place;
+    RegexNode texts;
+    bool negative = false;  // all other texts
+  };
+  using Conditions = std::vector<Condition>;
   absl::StatusOr<Conditions> ConditionsOf(const Schema& schema,
                                           const std::string& pointer);
   // The texts of so many characters, max -1: any, that meet the conditions, of
@@ -63,6 +68,15 @@ class SchemaCompiler {
                                       const std::string& pointer, bool integer);
   absl::StatusOr<ExpressionId> Array(const Schema& schema,
                                      const std::string& pointer, int depth);
+  // The values of a schema if they are few; nothing if they are many, or not
+  // easily told.
+  absl::StatusOr<std::optional<Schema>> FewValues(const Schema& schema,
+                                                  const std::string& pointer,
+                                                  int depth);
+  // Arrays of min .. max different items, max -1: of any number.
+  absl::StatusOr<ExpressionId> UniqueArray(const Schema& items,
+                                           const std::string& pointer,
+                                           int64_t min, int64_t max, int depth);
   absl::StatusOr<ExpressionId> Object(const Schema& schema,
                                       const std::string& pointer, int depth);
 
@@ -97,8 +111,9 @@ class SchemaCompiler {
   ExpressionId InOrder(const Members& members);
   ExpressionId InAnyOrder(const Members& members);
   ExpressionId Pair(ExpressionId name, ExpressionId value);
-  // A quoted text of the automaton, or of the expression.
-  ExpressionId Quoted(const CharDfa& texts);
+  // A quoted text of the automaton, with max >= 0 of at most so many
+  // characters, or of the expression.
+  ExpressionId Quoted(const CharDfa& texts, int32_t max = -1);
   ExpressionId Quoted(const RegexNode& texts);
   ExpressionId Quoted(ExpressionId inside);
 

@@ -45,6 +45,7 @@ constexpr std::array kKeywords = {
     Keyword{"minLength", kStringType, true, Shape::kNatural},
     Keyword{"maxLength", kStringType, true, Shape::kNatural},
     Keyword{"pattern", kStringType, true, Shape::kString},
+    Keyword{kFurtherPatterns, kStringType, true, Shape::kNames},
     Keyword{"format", kStringType, true, Shape::kString},
     Keyword{"minimum", kNumberTypes, true, Shape::kNumber},
     Keyword{"maximum", kNumberTypes, true, Shape::kNumber},
@@ -122,6 +123,8 @@ constexpr std::string_view kAnnotations[] = {
     "title", "description", "default", "examples", "example", "deprecated",
     "readOnly", "writeOnly", "$schema", "$comment", "$defs", "definitions",
     "contentEncoding", "contentMediaType", "$vocabulary", "contentSchema",
+    // Of tools that read schemas of several libraries.
+    "~standard",
     // OpenAPI's; it is read beside anyOf and oneOf (SchemaCompiler::Tagged).
     "discriminator"};
 
@@ -256,6 +259,12 @@ bool SchemaDocument::Restricts(const Schema& schema) {
   return false;
 }
 
+bool SchemaDocument::ForbidsAll(const Schema& schema) {
+  const auto found = schema.find("not");
+  return found != schema.end() &&
+         (*found == Schema(true) || (found->is_object() && !Restricts(*found)));
+}
+
 absl::Status SchemaDocument::CheckKeywords(const Schema& schema,
                                            JsonTypes types,
                                            std::string_view pointer) {
@@ -268,7 +277,8 @@ absl::Status SchemaDocument::CheckKeywords(const Schema& schema,
     for (const Keyword& keyword : kKeywords) {
       if (keyword.name != key) continue;
       known = true;
-      if (!keyword.supported && (keyword.types & types) != 0) {
+      if (!keyword.supported && (keyword.types & types) != 0 &&
+          !(key == "not" && ForbidsAll(schema))) {
         return error("this keyword is not supported; remove it");
       }
       // Keywords of values that the schema allows are checked where they are

@@ -72,6 +72,14 @@ Schema Both(const Schema& a, const Schema& b) {
   return Schema{{"allOf", Schema::array({a, b})}};
 }
 
+void AddPattern(const Schema& pattern, Schema* schema) {
+  Schema& patterns = (*schema)[kFurtherPatterns];
+  if (!patterns.is_array()) patterns = Schema::array();
+  if (std::find(patterns.begin(), patterns.end(), pattern) == patterns.end()) {
+    patterns.push_back(pattern);
+  }
+}
+
 // The number of values in a schema.
 size_t DeepSize(const Schema& schema) {
   size_t size = 1;
@@ -99,6 +107,7 @@ absl::StatusOr<Schema> SchemaDocument::Flatten(const Schema& schema,
                              kMostSchemaDepth));
   }
   if (!schema.is_object()) return schema;
+  if (ForbidsAll(schema)) return Schema(false);
   Schema rest = schema;
   const auto reference = schema.find("$ref");
   const auto all = schema.find("allOf");
@@ -186,8 +195,12 @@ absl::StatusOr<Schema> SchemaDocument::Merge(const Schema& first,
       }
       merged.erase("const");
       merged["enum"] = common;
+    } else if (key == kFurtherPatterns && value.is_array()) {
+      for (const Schema& pattern : value) AddPattern(pattern, &merged);
     } else if (old == a.end() || *old == value) {
       merged[key] = value;
+    } else if (key == "pattern") {
+      AddPattern(value, &merged);
     } else if (key.starts_with("min") || key == "exclusiveMinimum") {
       if (!old->is_number() || !value.is_number()) {
         return SchemaError(Below(pointer, key), "must be a number");

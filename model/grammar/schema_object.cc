@@ -216,8 +216,11 @@ absl::StatusOr<std::optional<CharDfa>> SchemaCompiler::AllowedNames(
   }
   TRIVIUM_RETURN_IF_ERROR(
       SchemaDocument::CheckKeywords(names, kStringType, place));
+  // A choice of constants is a list of names.
+  TRIVIUM_ASSIGN_OR_RETURN(const std::optional<Schema> few,
+                           FewValues(names, place, depth + 1));
   for (const char* keyword : {"anyOf", "oneOf"}) {
-    if (names.contains(keyword)) {
+    if (names.contains(keyword) && !few.has_value()) {
       return SchemaError(Below(place, keyword),
                          "is not supported for names; write an enum or a "
                          "pattern");
@@ -225,8 +228,9 @@ absl::StatusOr<std::optional<CharDfa>> SchemaCompiler::AllowedNames(
   }
   const auto one = names.find("const");
   const auto values = names.find("enum");
-  if (one != names.end() || values != names.end()) {
+  if (few.has_value() || one != names.end() || values != names.end()) {
     for (const auto& [key, value] : names.items()) {
+      if (few.has_value()) break;
       if (key == "type" || key == (one != names.end() ? "const" : "enum") ||
           !SchemaDocument::Concerns(key, kStringType)) {
         continue;
@@ -235,7 +239,9 @@ absl::StatusOr<std::optional<CharDfa>> SchemaCompiler::AllowedNames(
                          "is not supported beside enum or const; list the "
                          "names that are left");
     }
-    const Schema list = one != names.end() ? Schema::array({*one}) : *values;
+    const Schema list = few.has_value()      ? *few
+                        : one != names.end() ? Schema::array({*one})
+                                             : *values;
     for (const Schema& name : list) {
       if (name.is_string()) listed.push_back(name);
     }

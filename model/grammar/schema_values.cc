@@ -1,6 +1,10 @@
 // Strings, numbers and arrays of a schema.
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <initializer_list>
+#include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -16,6 +20,14 @@ namespace {
 
 constexpr double kGreatestInteger = 1e18;
 constexpr int64_t kGreatestDivisor = 1000;
+// A text beside a pattern or a format whose length is counted: its states times
+// characters. So that several of them can be counted, a text of many states is
+// not as long as its schema may allow: at 1,000 states, 134,217 characters.
+constexpr int64_t kMostCounted = 1 << 27;
+// Items that must differ: how many values they may have, and how many sets of
+// these are told apart.
+constexpr size_t kMostUnique = 64;
+constexpr size_t kMostUniqueSets = 1024;
 // Beyond them a reader that has doubles sees another integer.
 constexpr int kMultipleDigits = 15;
 
@@ -39,10 +51,10 @@ ExpressionId SchemaCompiler::Quoted(ExpressionId inside) {
   return grammar_.AsRule(grammar_.Sequence({quote, inside, quote}));
 }
 
-ExpressionId SchemaCompiler::Quoted(const CharDfa& texts) {
+ExpressionId SchemaCompiler::Quoted(const CharDfa& texts, int32_t max) {
   return Quoted(texts.ToExpression(
-      [this](const CodePointSet& set) { return text_.Encode(set); },
-      &grammar_));
+      [this](const CodePointSet& set) { return text_.Encode(set); }, &grammar_,
+      max));
 }
 
 ExpressionId SchemaCompiler::Quoted(const RegexNode& texts) {
@@ -75,26 +87,44 @@ absl::StatusOr<ExpressionId> SchemaCompiler::String(
             ? static_cast<int32_t>(std::min<int64_t>(*max, kMaxRepetitions))
             : -1));
   }
-  if (conditions.size() == 1 && !bounded) return Quoted(conditions[0].second);
-  TRIVIUM_ASSIGN_OR_RETURN(
-      const CharDfa texts,
-      TextsOf(conditions, min.value_or(0), max.value_or(-1), pointer));
-  if (texts.empty()) {
+  if (conditions.size() == 1 && !conditions[0].negative && !bounded) {
+    return Quoted(conditions[0].texts);
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(const CharDfa texts,
+                           TextsOf(conditions, min.value_or(0), -1, pointer));
+  if (texts.empty() || (max.has_value() && texts.Shortest() > *max)) {
     return SchemaError(pointer, "no string meets all of its keywords");
   }
-  return Quoted(texts);
+  // A bound that no text reaches need not be counted.
+  const std::optional<int64_t> longest = texts.Longest();
+  if (!max.has_value() || (longest.has_value() && *longest <= *max)) {
+    return Quoted(texts);
+  }
+  const int64_t most = std::max<int64_t>(
+      texts.Shortest(), kMostCounted / static_cast<int64_t>(texts.size()));
+  return Quoted(texts, static_cast<int32_t>(
+                           std::min({*max, most, int64_t{kMaxRepetitions}})));
 }
 
 absl::StatusOr<SchemaCompiler::Conditions> SchemaCompiler::ConditionsOf(
     const Schema& schema, const std::string& pointer) {
-  Conditions conditions;
+  std::vector<std::pair<const char*, const Schema*>> keywords;
   for (const char* keyword : {"pattern", "format"}) {
     const auto found = schema.find(keyword);
-    if (found == schema.end()) continue;
+    if (found != schema.end()) keywords.push_back({keyword, &*found});
+  }
+  if (const auto further = schema.find(kFurtherPatterns);
+      further != schema.end()) {
+    for (const Schema& pattern : *further) {
+      keywords.push_back({"pattern", &pattern});
+    }
+  }
+  Conditions conditions;
+  for (const auto& [keyword, value] : keywords) {
     const std::string place = Below(pointer, keyword);
-    if (!found->is_string()) return SchemaError(place, "must be a string");
+    if (!value->is_string()) return SchemaError(place, "must be a string");
     const bool is_pattern = std::string_view(keyword) == "pattern";
-    std::string expression = found->get<std::string>();
+    std::string expression = value->get<std::string>();
     if (!is_pattern) {
       if (IsFormatOfAnyText(expression)) continue;
       const std::optional<std::string> known = FormatExpression(expression);
@@ -104,9 +134,14 @@ absl::StatusOr<SchemaCompiler::Conditions> SchemaCompiler::ConditionsOf(
       }
       expression = *known;
     }
-    auto node = ParseRegex(expression, RegexDialect::kEcmaScript, is_pattern);
+    std::vector<LookAhead> ahead;
+    auto node = ParseRegex(expression, RegexDialect::kEcmaScript, is_pattern,
+                           is_pattern ? &ahead : nullptr);
     if (!node.ok()) return At(place, node.status());
     conditions.push_back({place, *std::move(node)});
+    for (LookAhead& also : ahead) {
+      conditions.push_back({place, std::move(also.texts), also.negative});
+    }
   }
   return conditions;
 }
@@ -114,16 +149,21 @@ absl::StatusOr<SchemaCompiler::Conditions> SchemaCompiler::ConditionsOf(
 absl::StatusOr<CharDfa> SchemaCompiler::TextsOf(const Conditions& conditions,
                                                 int64_t min, int64_t max,
                                                 const std::string& pointer) {
-  TRIVIUM_ASSIGN_OR_RETURN(
-      CharDfa texts,
-      At(conditions[0].first, CharDfa::Create(conditions[0].second, work_)));
-  if (conditions.size() == 2) {
+  std::optional<CharDfa> joined;
+  for (const Condition& condition : conditions) {
     TRIVIUM_ASSIGN_OR_RETURN(
-        const CharDfa other,
-        At(conditions[1].first, CharDfa::Create(conditions[1].second, work_)));
-    TRIVIUM_ASSIGN_OR_RETURN(
-        texts, At(conditions[1].first, texts.Intersection(other, work_)));
+        CharDfa one,
+        At(condition.place, CharDfa::Create(condition.texts, work_)));
+    if (condition.negative) {
+      TRIVIUM_ASSIGN_OR_RETURN(one, At(condition.place, one.Complement(work_)));
+    }
+    if (joined.has_value()) {
+      TRIVIUM_ASSIGN_OR_RETURN(
+          one, At(condition.place, joined->Intersection(one, work_)));
+    }
+    joined = std::move(one);
   }
+  CharDfa texts = *std::move(joined);
   if (min == 0 && max < 0) return texts;
   // A bound that no text reaches asks for no states.
   const auto longest = texts.Longest();
@@ -236,6 +276,141 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Number(const Schema& schema,
   return whole(std::move(digits));
 }
 
+absl::StatusOr<std::optional<Schema>> SchemaCompiler::FewValues(
+    const Schema& schema, const std::string& pointer, int depth) {
+  std::optional<Schema> none;
+  if (!schema.is_object() || depth > kMostSchemaDepth) return none;
+  // References may lead to the same values again and again.
+  if (!work_->Take(schema.dump().size())) return At(pointer, work_->status());
+  const auto has_only = [&](std::initializer_list<std::string_view> keywords) {
+    for (const auto& [key, value] : schema.items()) {
+      if (!SchemaDocument::IsAnnotation(key) &&
+          std::find(keywords.begin(), keywords.end(), key) == keywords.end()) {
+        return false;
+      }
+    }
+    return true;
+  };
+  if (const auto reference = schema.find("$ref"); reference != schema.end()) {
+    if (!has_only({"$ref"}) || !reference->is_string()) return none;
+    TRIVIUM_ASSIGN_OR_RETURN(const Schema* target,
+                             document_.Resolve(reference->get<std::string>(),
+                                               Below(pointer, "$ref")));
+    return FewValues(*target, pointer, depth + 1);
+  }
+  Schema values = Schema::array();
+  // Objects are equal in any order of their members.
+  std::set<nlohmann::json> different;
+  const auto add = [&](const Schema& value) {
+    if (different.insert(nlohmann::json(value)).second) values.push_back(value);
+  };
+  if (const auto any = schema.find("anyOf"); any != schema.end()) {
+    if (!has_only({"anyOf"}) || !any->is_array()) return none;
+    for (const Schema& part : *any) {
+      TRIVIUM_ASSIGN_OR_RETURN(const std::optional<Schema> few,
+                               FewValues(part, pointer, depth + 1));
+      if (!few.has_value()) return none;
+      for (const Schema& value : *few) add(value);
+      if (values.size() > kMostUnique) return none;
+    }
+    return values;
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(const JsonTypes types,
+                           document_.TypesOf(schema, pointer));
+  const auto listed = schema.find("enum");
+  if (const auto one = schema.find("const");
+      one != schema.end() || listed != schema.end()) {
+    if (!has_only({"type", one != schema.end() ? "const" : "enum"})) {
+      return none;
+    }
+    for (const Schema& value :
+         one != schema.end() ? Schema::array({*one}) : *listed) {
+      if ((TypeOf(value) & types) != 0) add(value);
+      if (values.size() > kMostUnique) return none;
+    }
+    return values;
+  }
+  if (types == kBooleanType && has_only({"type"})) {
+    return Schema::array({true, false});
+  }
+  if (types == kIntegerType && has_only({"type", "minimum", "maximum"}) &&
+      schema.contains("minimum") && schema.contains("maximum")) {
+    const Schema& low = schema.at("minimum");
+    const Schema& high = schema.at("maximum");
+    if (!low.is_number_integer() || !high.is_number_integer()) return none;
+    const double first = low.get<double>(), last = high.get<double>();
+    if (std::max(-first, last) > kGreatestInteger ||
+        last - first >= kMostUnique) {
+      return none;
+    }
+    for (int64_t value = low.get<int64_t>(); value <= high.get<int64_t>();
+         ++value) {
+      values.push_back(value);
+    }
+    return values;
+  }
+  return none;
+}
+
+// Each set of items that are written is a node.
+absl::StatusOr<ExpressionId> SchemaCompiler::UniqueArray(
+    const Schema& items, const std::string& pointer, int64_t min, int64_t max,
+    int depth) {
+  const std::string place = Below(pointer, "uniqueItems");
+  const auto too_many = [&] {
+    return SchemaError(
+        place, fmt::format("is supported only if items is an enum, a const, "
+                           "booleans or integers between two bounds, with few "
+                           "enough of them that {} sets of items suffice, or "
+                           "with maxItems 1; leave it out",
+                           kMostUniqueSets));
+  };
+  // The items' own errors come first.
+  TRIVIUM_RETURN_IF_ERROR(
+      Any(items, Below(pointer, "items"), depth + 1).status());
+  TRIVIUM_ASSIGN_OR_RETURN(
+      const std::optional<Schema> values,
+      FewValues(items, Below(pointer, "items"), depth + 1));
+  if (!values.has_value()) return too_many();
+  const int64_t most = max < 0 ? static_cast<int64_t>(values->size())
+                               : std::min<int64_t>(max, values->size());
+  if (min > most) {
+    return SchemaError(
+        place, fmt::format("there are only {} different items, of which "
+                           "minItems asks for more",
+                           values->size()));
+  }
+  std::vector<ExpressionId> first, further;
+  for (const Schema& value : *values) {
+    first.push_back(grammar_.AsRule(text_.Constant(value)));
+    further.push_back(grammar_.Sequence({text_.Comma(), first.back()}));
+  }
+  ExpressionGraph graph;
+  std::map<uint64_t, int32_t> nodes = {{0, graph.AddNode()}};
+  std::vector<uint64_t> sets = {0};
+  for (size_t i = 0; i < sets.size(); ++i) {
+    if (!work_->Take(1 + first.size())) return At(place, work_->status());
+    const uint64_t set = sets[i];
+    const int64_t size = std::popcount(set);
+    graph.final[i] = size > 0 && size >= min;
+    if (size == most) continue;
+    for (size_t item = 0; item < first.size(); ++item) {
+      const uint64_t next = set | uint64_t{1} << item;
+      if (next == set) continue;
+      const auto [found, added] = nodes.try_emplace(next, 0);
+      if (added) {
+        if (sets.size() == kMostUniqueSets) return too_many();
+        found->second = graph.AddNode();
+        sets.push_back(next);
+      }
+      graph.edges.push_back({static_cast<int32_t>(i), found->second,
+                             size == 0 ? first[item] : further[item]});
+    }
+  }
+  return grammar_.AsRule(
+      text_.Enclosed("[", grammar_.Graph(std::move(graph)), min == 0, "]"));
+}
+
 absl::StatusOr<ExpressionId> SchemaCompiler::Array(const Schema& schema,
                                                    const std::string& pointer,
                                                    int depth) {
@@ -255,9 +430,11 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Array(const Schema& schema,
   if (const auto unique = schema.find("uniqueItems");
       unique != schema.end() && *unique != Schema(false) &&
       (max < 0 || max > 1)) {
-    return SchemaError(
-        Below(pointer, "uniqueItems"),
-        "is not supported; leave it out, or allow one item only");
+    const auto items = schema.find("items");
+    return UniqueArray(schema.contains("prefixItems") || items == schema.end()
+                           ? Schema(true)
+                           : *items,
+                       pointer, min, max, depth);
   }
   // Until 2019, a list of items was what prefixItems is now.
   auto prefix = schema.find("prefixItems");

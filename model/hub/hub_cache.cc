@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/file.h"
+#include "base/open_file.h"
 #include "base/status.h"
 #include "model/folder_report.h"
 
@@ -37,15 +37,6 @@ absl::Status MakeFolder(const fs::path& folder) {
   fs::create_directories(folder, error);
   if (!error) return absl::OkStatus();
   return CacheError("make", folder.string(), error.value());
-}
-
-// True if the open file is the one that has the name now: a program that
-// unlocks may also remove the file.
-bool IsAt(int descriptor, const std::string& path) {
-  struct stat open_file, named;
-  return fstat(descriptor, &open_file) == 0 &&
-         stat(path.c_str(), &named) == 0 && open_file.st_ino == named.st_ino &&
-         open_file.st_dev == named.st_dev;
 }
 
 }  // namespace

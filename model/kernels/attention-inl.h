@@ -26,10 +26,32 @@ namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Rows processed at once; a row is one query of one query head. If few rows
-// read the same KV head, rows of several KV heads are processed together,
-// because a single sum has too little independent work.
-constexpr int kRowsAtOnce = 8;
+// A row is one query of one query head. Rows are computed in groups, of
+// kGroupRows if a KV head has so many. Groups that are processed together are
+// parts: full groups of one KV head, which share the reading of its keys and
+// values, or smaller groups of several heads, because a single sum has too
+// little independent work.
+constexpr int kGroupRows = 4;
+constexpr int kMostParts = 8;
+constexpr int kMostRows = kMostParts * kGroupRows;
+constexpr int kLeastRows = 8;  // any scratch has room for their weights
+
+// The weights of the rows that are processed together, which stay in the
+// second-level cache. More are accepted only of kLeastRows.
+constexpr int kMostWeights = 144 << 10;
+
+// Returns the size of a block of keys, a power of two, that stays in the
+// first-level cache while all parts of a head read it. `bytes` of a tile are
+// read.
+constexpr int BlockKeys(size_t bytes) {
+  constexpr size_t kMostBytes = 16 << 10;
+  int keys = kTileTokens;
+  while (2 * keys / kTileTokens * bytes <= kMostBytes) keys *= 2;
+  return keys;
+}
+
+// The size if only one part reads them.
+constexpr int kWholeBlock = 1 << 16;
 
 // Keys rounded down to whole tiles.
 constexpr int TileBegin(int key) { return key / kTileTokens * kTileTokens; }
@@ -39,21 +61,35 @@ constexpr int TileBegin(int key) { return key / kTileTokens * kTileTokens; }
 // query sees. Later queries see later keys, so the first and the last query
 // determine the tiles.
 struct WeightLayout {
-  explicit WeightLayout(const AttentionCall& call)
-      : origin(call.weights != nullptr ? 0
-                                       : TileBegin(SeenKeys(call, 0).begin)),
-        stride(PaddedKeys(call.weights != nullptr
-                              ? call.keys
-                              : SeenKeys(call, call.queries - 1).end) -
-               origin),
-        scratch(call.weights != nullptr ? 0 : kRowsAtOnce * stride) {}
-
   int origin;  // key of a row's first weight
   int stride;  // between rows
-  // Floats of weights at the beginning of the scratch; converted weights and
-  // queries of int8 and bf16 follow them.
-  size_t scratch;
+  int rows;    // of a head that are processed together
+
+  // Floats at the beginning of the scratch. They hold the weights, unless these
+  // are requested, and what they are converted to.
+  size_t scratch() const { return static_cast<size_t>(rows) * stride; }
 };
+
+HWY_INLINE WeightLayout LayoutOf(const AttentionCall& call) {
+  WeightLayout layout;
+  if (call.weights != nullptr) {
+    layout.origin = 0;
+    layout.stride = PaddedKeys(call.keys);
+  } else {
+    layout.origin = TileBegin(SeenKeys(call, 0).begin);
+    // An odd number of cache lines: rows a power of two apart would push one
+    // another out of a cache.
+    layout.stride =
+        (PaddedKeys(SeenKeys(call, call.queries - 1).end) - layout.origin) |
+        kTileTokens;
+  }
+  const int rows = call.query_heads / call.shape.heads * call.queries;
+  layout.rows =
+      std::max(std::min({kMostWeights / layout.stride, rows, kMostRows}) /
+                   kGroupRows * kGroupRows,
+               kLeastRows);
+  return layout;
+}
 
 HWY_INLINE bool Sees(const KeyRange& seen, int key) {
   return seen.begin <= key && key < seen.end;
@@ -62,9 +98,7 @@ HWY_INLINE bool Sees(const KeyRange& seen, int key) {
 // kQueries rows of every KV head...
 template <int kQueries>
 struct Rows {
-  explicit Rows(const WeightLayout& l) : layout(l) {}
-
-  const WeightLayout layout;
+  WeightLayout layout;
   bool first;                    // these are the first rows of a head
   const float* query[kQueries];  // of KV head 0 ...
   float* out[kQueries];
@@ -88,7 +122,23 @@ struct HeadRows {
   int query_head;  // the first query head that reads it
   size_t offset;   // of queries and outputs, from those of KV head 0
   float* weights;  // of the first row
+  // What the weights are converted to; in the scratch, as far apart. They are
+  // converted in place unless they are requested.
+  float* converted;
 };
+
+// ... which together are a part.
+template <int kQueries>
+struct Part {
+  const Rows<kQueries>* rows;
+  HeadRows head;
+};
+
+// Returns how many of `count` parts are of one head.
+template <int kQueries>
+constexpr int PartsOfHead(int count) {
+  return kQueries == kGroupRows ? count : 1;
+}
 
 // Caps scores[begin..end), and what else their vectors hold.
 HWY_INLINE void CapScores(int begin, int end, float soft_cap,
@@ -164,39 +214,39 @@ HWY_NOINLINE void CopyScores(const Rows<kQueries>& rows, const float* weights) {
   }
 }
 
-// Converts the scores of `count` heads' rows to weights without the factor
-// `inverse` [count][kQueries], which the caller applies.
+// Converts the scores of a part to weights without the factor `inverse`
+// [kQueries], which the caller applies.
 template <int kQueries>
-HWY_INLINE void Softmax(const Rows<kQueries>& rows, const HeadRows* heads,
-                        int count, float (*inverse)[kQueries]) {
-  for (int h = 0; h < count; ++h) {
-    if (HWY_UNLIKELY(rows.scores != nullptr)) {
-      CopyScores<kQueries>(rows, heads[h].weights);
+HWY_INLINE void Softmax(const Part<kQueries>& part, float* inverse) {
+  const Rows<kQueries>& rows = *part.rows;
+  const HeadRows& head = part.head;
+  if (HWY_UNLIKELY(rows.scores != nullptr)) {
+    CopyScores<kQueries>(rows, head.weights);
+  }
+  TRIVIUM_UNROLL
+  for (int q = 0; q < kQueries; ++q) {
+    const int origin = rows.layout.origin;
+    float* const weights = head.weights + q * rows.layout.stride;
+    if (HWY_UNLIKELY(rows.soft_cap > 0)) {
+      CapScores(rows.seen[q].begin - origin, rows.seen[q].end - origin,
+                rows.soft_cap, weights);
     }
-    TRIVIUM_UNROLL
-    for (int q = 0; q < kQueries; ++q) {
-      const int origin = rows.layout.origin;
-      const int query_head = heads[h].query_head;
-      if (HWY_UNLIKELY(rows.soft_cap > 0)) {
-        CapScores(rows.seen[q].begin - origin, rows.seen[q].end - origin,
-                  rows.soft_cap, heads[h].weights + q * rows.layout.stride);
-      }
-      inverse[h][q] = Exponentials(
-          rows.seen[q].begin - origin, rows.seen[q].end - origin,
-          rows.bias[q] == nullptr
-              ? nullptr
-              : rows.bias[q] + query_head * rows.bias_stride + origin,
-          rows.sink[q] == nullptr ? nullptr : rows.sink[q] + query_head,
-          heads[h].weights + q * rows.layout.stride);
-    }
+    inverse[q] = Exponentials(
+        rows.seen[q].begin - origin, rows.seen[q].end - origin,
+        rows.bias[q] == nullptr
+            ? nullptr
+            : rows.bias[q] + head.query_head * rows.bias_stride + origin,
+        rows.sink[q] == nullptr ? nullptr : rows.sink[q] + head.query_head,
+        weights);
   }
 }
 
-// Scales the requested weights of kQueries rows so that they and their sinks'
-// sum to 1; unseen keys get zero.
+// Scales a part's requested weights so that those of a row and its sink sum to
+// 1; unseen keys get zero.
 template <int kQueries>
-HWY_INLINE void Normalize(const Rows<kQueries>& rows, const float* inverse,
-                          float* weights) {
+HWY_INLINE void Normalize(const Part<kQueries>& part, const float* inverse) {
+  const Rows<kQueries>& rows = *part.rows;
+  float* weights = part.head.weights;
   for (int q = 0; q < kQueries; ++q, weights += rows.layout.stride) {
     const KeyRange seen = rows.seen[q];
     for (int i = 0; i < seen.begin; ++i) weights[i] = 0;
@@ -210,15 +260,18 @@ template <int kValue>
 using Constant = std::integral_constant<int, kValue>;
 
 // Calls add(pair, key, Constant<all>) for each pair of keys `key` and key + 1
-// of which some row sees one, in order; `all` is true if every row sees both.
-// `pair` points to their numbers, of type T: they begin `offset` numbers after
-// a tile's begin, and pairs are `stride` apart.
+// of `keys` of which some row sees one, in order; `all` is true if every row
+// sees both. `pair` points to their numbers, of type T: they begin `offset`
+// numbers after a tile's begin, and pairs are `stride` apart.
 template <class T, int kQueries, class F>
 HWY_INLINE void ForPairs(const AttentionCall& call, const Rows<kQueries>& rows,
-                         size_t offset, int stride, F add) {
-  constexpr unsigned kTile = kTileTokens;
-  const auto run = [&](unsigned key, unsigned end, auto all) HWY_ATTR
+                         const KeyRange& keys, size_t offset, int stride,
+                         F add) {
+  constexpr int kTile = kTileTokens;
+  const auto run = [&](int first, int last, auto all) HWY_ATTR
       __attribute__((always_inline)) {
+    unsigned key = std::max(first, keys.begin);
+    const unsigned end = std::min(last, keys.end);
     while (key < end) {
       const T* pair = reinterpret_cast<const T*>(call.tiles[key / kTile]) +
                       offset + key % kTile / 2 * stride;
@@ -235,13 +288,43 @@ HWY_INLINE void ForPairs(const AttentionCall& call, const Rows<kQueries>& rows,
   }
 }
 
-// Calls attend(Rows<kQueries>, HeadRows*, count) for the kQueries rows of every
-// KV head that begin with row `first`. The rows of a KV head are [query heads
-// that read it, queries].
+// Calls process(p, tiles) for each part and each block of tiles, counted from
+// key 0, of which it sees some: for all parts, then for the next block. A block
+// has `together` keys if the parts are several of one head, else `apart`.
 template <int kQueries, class F>
-HWY_INLINE void ForHeads(const AttentionCall& call, const WeightLayout& layout,
-                         int sharing, int first, F attend) {
-  Rows<kQueries> rows(layout);
+HWY_INLINE void ForBlocks(const Part<kQueries>* parts, int count, int together,
+                          int apart, F process) {
+  KeyRange all = parts[0].rows->tiles;
+  if constexpr (kQueries < kGroupRows) {  // parts have the same rows
+    for (int begin = all.begin, end; begin < all.end; begin = end) {
+      end = std::min(all.end, (begin / apart + 1) * apart);
+      for (int p = 0; p < count; ++p) process(p, KeyRange{begin, end});
+    }
+  } else {
+    for (int p = 1; p < count; ++p) {
+      all.begin = std::min(all.begin, parts[p].rows->tiles.begin);
+      all.end = std::max(all.end, parts[p].rows->tiles.end);
+    }
+    const int size = count > 1 ? together : apart;
+    for (int begin = all.begin, end; begin < all.end; begin = end) {
+      end = std::min(all.end, (begin / size + 1) * size);
+      for (int p = 0; p < count; ++p) {
+        const KeyRange& seen = parts[p].rows->tiles;
+        const KeyRange tiles = {std::max(begin, seen.begin),
+                                std::min(end, seen.end)};
+        if (tiles.begin < tiles.end) process(p, tiles);
+      }
+    }
+  }
+}
+
+// Sets the kQueries rows of every KV head that begin with row `first`. The rows
+// of a KV head are [query heads that read it, queries].
+template <int kQueries>
+HWY_INLINE void SetRows(const AttentionCall& call, const WeightLayout& layout,
+                        int first, Rows<kQueries>* to) {
+  Rows<kQueries>& rows = *to;
+  rows.layout = layout;
   rows.first = first == 0;
   rows.bias_stride = call.bias_stride;
   rows.soft_cap = call.soft_cap;
@@ -279,42 +362,62 @@ HWY_INLINE void ForHeads(const AttentionCall& call, const WeightLayout& layout,
   if (rows.all.begin >= rows.all.end) {
     rows.all = {(any.end + 1) & ~1, (any.end + 1) & ~1};
   }
+}
 
-  constexpr int kHeadsAtOnce = kQueries < 4 ? kRowsAtOnce / kQueries : 1;
+// Calls attend(Part<kQueries>*, count) for `groups` times kQueries rows of
+// every KV head, from row `first` on.
+template <int kQueries, class F>
+HWY_INLINE void ForHeads(const AttentionCall& call, const WeightLayout& layout,
+                         int first, int groups, F attend) {
+  constexpr bool kOneHead = kQueries == kGroupRows;  // that of all parts
+  Rows<kQueries> rows[kOneHead ? kMostParts : 1];
+  for (int g = 0; g < groups; ++g) {
+    SetRows(call, layout, first + g * kQueries, &rows[g]);
+  }
+  const int sharing = call.query_heads / call.shape.heads;
   const size_t head_size = static_cast<size_t>(sharing) * call.shape.head_size;
-  const size_t head_weights =
-      static_cast<size_t>(sharing) * call.queries * layout.stride;
-  HeadRows heads[kHeadsAtOnce];
+  const size_t head_rows = static_cast<size_t>(sharing) * call.queries;
+  const size_t part_weights = static_cast<size_t>(kQueries) * layout.stride;
+  const int most = kOneHead ? groups : kLeastRows / kQueries;
+  Part<kQueries> parts[kMostParts];
   const int end_head = std::min(call.end_head, call.shape.heads);
   for (int head = call.begin_head; head < end_head;) {
     int count = 0;
-    for (; count < kHeadsAtOnce && head < end_head; ++count, ++head) {
-      float* weights =
-          call.weights != nullptr
-              ? call.weights + head * head_weights + first * layout.stride
-              : call.scratch + count * kQueries * layout.stride;
-      heads[count] = {head, head * sharing, head * head_size, weights};
+    for (; count < most && head < end_head; ++head) {
+      for (int g = 0; g < groups; ++g, ++count) {
+        float* const scratch = call.scratch + count * part_weights;
+        float* const weights =
+            call.weights != nullptr
+                ? call.weights + (head * head_rows + first) * layout.stride +
+                      g * part_weights
+                : scratch;
+        parts[count] = {
+            &rows[g],
+            {head, head * sharing, head * head_size, weights, scratch}};
+      }
     }
-    attend(rows, heads, count);
+    attend(static_cast<const Part<kQueries>*>(parts), count);
   }
 }
 
-// Calls `attend` for all rows of all KV heads, four rows at a time as far as
-// possible. Heads do not wait for one another's sums, so one hides another's
+// Calls `attend` for all rows of all KV heads, in groups of four as far as
+// possible. Parts do not wait for one another's sums, so one hides another's
 // latency.
 template <class F>
 HWY_INLINE void ForRowsAndHeads(const AttentionCall& call, F attend) {
-  const WeightLayout layout(call);
-  const int sharing = call.query_heads / call.shape.heads;
-  const int rows = sharing * call.queries;
+  const WeightLayout layout = LayoutOf(call);
+  const int rows = call.query_heads / call.shape.heads * call.queries;
   int row = 0;
-  for (; row + 4 <= rows; row += 4)
-    ForHeads<4>(call, layout, sharing, row, attend);
+  while (row + kGroupRows <= rows) {
+    const int groups = std::min(layout.rows, rows - row) / kGroupRows;
+    ForHeads<kGroupRows>(call, layout, row, groups, attend);
+    row += groups * kGroupRows;
+  }
   if (row + 2 <= rows) {
-    ForHeads<2>(call, layout, sharing, row, attend);
+    ForHeads<2>(call, layout, row, 1, attend);
     row += 2;
   }
-  if (row < rows) ForHeads<1>(call, layout, sharing, row, attend);
+  if (row < rows) ForHeads<1>(call, layout, row, 1, attend);
 }
 
 }  // namespace trivium::HWY_NAMESPACE

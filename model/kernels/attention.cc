@@ -1,10 +1,13 @@
 // Attention over f32 and bf16 tiles in f32; attention.h says what it computes.
-// For up to kRowsAtOnce rows (a row is one query of one query head):
+// For up to 32 rows (a row is one query of one query head):
 //
 //   1. Scores: each row's query times the keys of every tile that a row sees.
 //   2. Softmax over the keys that the row sees (attention-inl.h), without the
 //      factor 1 / sum.
 //   3. Output: weights times values, times 1 / sum at the end.
+//
+// Steps 1 and 3 take a block of keys at a time, for all rows, four of them at
+// once; sums of step 3 are stored between blocks.
 //
 // What always holds: sums run in an order that depends on the row alone. Even
 // and odd pairs of dimensions, and even and odd keys, are summed separately, in
@@ -90,23 +93,40 @@ HWY_INLINE void ScoreVector(const AttentionCall& call,
   }
 }
 
-// Computes out = scale * weights V for kQueries rows, one vector of lanes in
-// each of kGroups groups of 16 dimensions. A tile has the head's values at
-// `value_offset`. Even and odd keys are summed separately, as above.
-template <int kQueries, int kGroups, class T>
+// Adds weights V of a part, over the keys of `tiles`, to `sums` [kQueries,
+// kGroups, even and odd keys, lanes]: one vector of lanes in each of kGroups
+// groups of 16 dimensions. A tile has the head's values at `value_offset`. The
+// first tiles set the sums; the last ones set out = scale * sums. Even and odd
+// keys are summed separately, as above.
+template <class T, int kQueries, int kGroups>
 HWY_NOINLINE void WeighValues(const AttentionCall& call,
-                              const Rows<kQueries>& rows, const HeadRows& head,
+                              const Part<kQueries>& part, const KeyRange& tiles,
                               int value_offset, int group, int lane,
-                              const float* HWY_RESTRICT scale) {
+                              const float* HWY_RESTRICT scale,
+                              float* HWY_RESTRICT sums) {
   const F32 d;
   using V = hn::Vec<F32>;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const Rows<kQueries>& rows = *part.rows;
   V even[kQueries][kGroups], odd[kQueries][kGroups];
-  TRIVIUM_UNROLL
-  for (int q = 0; q < kQueries; ++q) {
+  if (tiles.begin == rows.tiles.begin) {
     TRIVIUM_UNROLL
-    for (int g = 0; g < kGroups; ++g) even[q][g] = odd[q][g] = hn::Zero(d);
+    for (int q = 0; q < kQueries; ++q) {
+      TRIVIUM_UNROLL
+      for (int g = 0; g < kGroups; ++g) even[q][g] = odd[q][g] = hn::Zero(d);
+    }
+  } else {
+    TRIVIUM_UNROLL
+    for (int q = 0; q < kQueries; ++q) {
+      TRIVIUM_UNROLL
+      for (int g = 0; g < kGroups; ++g) {
+        const float* from = sums + (q * kGroups + g) * 2 * lanes;
+        even[q][g] = hn::Load(d, from);
+        odd[q][g] = hn::Load(d, from + lanes);
+      }
+    }
   }
-  const float* HWY_RESTRICT weights = head.weights;
+  const float* HWY_RESTRICT weights = part.head.weights;
   // Returns sum + weight * value, or `sum` if the row does not see the key.
   const auto weigh = [&](V sum, const float* weight, V value, bool sees,
                          auto all) HWY_ATTR {
@@ -131,9 +151,20 @@ HWY_NOINLINE void WeighValues(const AttentionCall& call,
       }
     }
   };
-  ForPairs<T>(call, rows, value_offset,
+  ForPairs<T>(call, rows, tiles, value_offset,
               Groups(call.shape.head_size) * kGroupNumbers, add);
-  const int lanes = static_cast<int>(hn::Lanes(d));
+  if (tiles.end < rows.tiles.end) {
+    TRIVIUM_UNROLL
+    for (int q = 0; q < kQueries; ++q) {
+      TRIVIUM_UNROLL
+      for (int g = 0; g < kGroups; ++g) {
+        float* to = sums + (q * kGroups + g) * 2 * lanes;
+        hn::Store(even[q][g], d, to);
+        hn::Store(odd[q][g], d, to + lanes);
+      }
+    }
+    return;
+  }
   TRIVIUM_UNROLL
   for (int q = 0; q < kQueries; ++q) {
     TRIVIUM_UNROLL
@@ -141,7 +172,7 @@ HWY_NOINLINE void WeighValues(const AttentionCall& call,
       const int begin = (group + g) * kPairLanes + lane;
       const int left = call.shape.head_size - begin;
       if (left <= 0) continue;
-      float* to = rows.out[q] + head.offset + begin;
+      float* to = rows.out[q] + part.head.offset + begin;
       const V y = hn::Mul(hn::Add(even[q][g], odd[q][g]), hn::Set(d, scale[q]));
       if (left >= lanes) {
         hn::StoreU(y, d, to);
@@ -152,128 +183,139 @@ HWY_NOINLINE void WeighValues(const AttentionCall& call,
   }
 }
 
-// Does the same where values are the keys: out = scale * weights K. Each vector
-// of a tile's tokens is multiplied by those tokens' weights; a sum's lanes are
-// added up at the end.
-template <int kQueries, class T>
+// Computes out = scale * weights K, where values are the keys, in the two
+// dimensions of `pair`. Each vector of a tile's tokens is multiplied by those
+// tokens' weights; a sum's lanes are added up at the end.
+template <class T, int kQueries>
 HWY_NOINLINE void WeighKeys(const AttentionCall& call,
-                            const Rows<kQueries>& rows, const HeadRows& head,
+                            const Part<kQueries>& part, int pair,
                             const float* HWY_RESTRICT scale) {
   const F32 d;
   using V = hn::Vec<F32>;
   const int lanes = static_cast<int>(hn::Lanes(d));
   const int size = call.shape.head_size;
-  const size_t offset = head.head * KeyNumbers(size);
-  for (int pair = 0; pair < Pairs(size); ++pair) {
-    V sum[kQueries][2];
-    TRIVIUM_UNROLL
-    for (int q = 0; q < kQueries; ++q) sum[q][0] = sum[q][1] = hn::Zero(d);
-    for (int key = rows.tiles.begin; key < rows.tiles.end; key += lanes) {
-      const T* keys = reinterpret_cast<const T*>(call.tiles[key / kTileTokens]);
-      V first, second;
-      LoadPairs(d, keys + offset + pair * kGroupNumbers, key % kTileTokens,
-                first, second);
-      const float* weights = head.weights + (key - rows.layout.origin);
-      const bool all = rows.all.begin <= key && key + lanes <= rows.all.end;
-      TRIVIUM_UNROLL
-      for (int q = 0; q < kQueries; ++q) {
-        const V weight = hn::LoadU(d, weights + q * rows.layout.stride);
-        const V a = hn::MulAdd(weight, first, sum[q][0]);
-        const V b = hn::MulAdd(weight, second, sum[q][1]);
-        if (HWY_LIKELY(all)) {
-          sum[q][0] = a;
-          sum[q][1] = b;
-          continue;
-        }
-        const auto below = [&](int bound) HWY_ATTR {
-          return hn::FirstN(d, static_cast<size_t>(std::max(bound - key, 0)));
-        };
-        const auto seen =
-            hn::AndNot(below(rows.seen[q].begin), below(rows.seen[q].end));
-        sum[q][0] = hn::IfThenElse(seen, a, sum[q][0]);
-        sum[q][1] = hn::IfThenElse(seen, b, sum[q][1]);
-      }
-    }
+  const Rows<kQueries>& rows = *part.rows;
+  const HeadRows& head = part.head;
+  const size_t offset = head.head * KeyNumbers(size) + pair * kGroupNumbers;
+  V sum[kQueries][2];
+  TRIVIUM_UNROLL
+  for (int q = 0; q < kQueries; ++q) sum[q][0] = sum[q][1] = hn::Zero(d);
+  for (int key = rows.tiles.begin; key < rows.tiles.end; key += lanes) {
+    const T* keys = reinterpret_cast<const T*>(call.tiles[key / kTileTokens]);
+    V first, second;
+    LoadPairs(d, keys + offset, key % kTileTokens, first, second);
+    const float* weights = head.weights + (key - rows.layout.origin);
+    const bool all = rows.all.begin <= key && key + lanes <= rows.all.end;
     TRIVIUM_UNROLL
     for (int q = 0; q < kQueries; ++q) {
-      float* to = rows.out[q] + head.offset + 2 * pair;
-      to[0] = hn::GetLane(hn::SumOfLanes(d, sum[q][0])) * scale[q];
-      if (2 * pair + 1 < size) {
-        to[1] = hn::GetLane(hn::SumOfLanes(d, sum[q][1])) * scale[q];
+      const V weight = hn::LoadU(d, weights + q * rows.layout.stride);
+      const V a = hn::MulAdd(weight, first, sum[q][0]);
+      const V b = hn::MulAdd(weight, second, sum[q][1]);
+      if (HWY_LIKELY(all)) {
+        sum[q][0] = a;
+        sum[q][1] = b;
+        continue;
       }
+      const auto below = [&](int bound) HWY_ATTR {
+        return hn::FirstN(d, static_cast<size_t>(std::max(bound - key, 0)));
+      };
+      const auto seen =
+          hn::AndNot(below(rows.seen[q].begin), below(rows.seen[q].end));
+      sum[q][0] = hn::IfThenElse(seen, a, sum[q][0]);
+      sum[q][1] = hn::IfThenElse(seen, b, sum[q][1]);
+    }
+  }
+  TRIVIUM_UNROLL
+  for (int q = 0; q < kQueries; ++q) {
+    float* to = rows.out[q] + head.offset + 2 * pair;
+    to[0] = hn::GetLane(hn::SumOfLanes(d, sum[q][0])) * scale[q];
+    if (2 * pair + 1 < size) {
+      to[1] = hn::GetLane(hn::SumOfLanes(d, sum[q][1])) * scale[q];
     }
   }
 }
 
-// Runs the three steps of attention, for several heads per step. Heads do not
-// wait for one another's sums, so one hides another's latency.
+// Runs the three steps of attention for parts.
 template <class T, int kQueries>
-HWY_INLINE void AttendHeads(const AttentionCall& call,
-                            const Rows<kQueries>& rows, const HeadRows* heads,
-                            int count) {
+HWY_INLINE void AttendParts(const AttentionCall& call,
+                            const Part<kQueries>* parts, int count) {
   const int lanes = static_cast<int>(hn::Lanes(F32()));
   const int head_size = call.shape.head_size;
-  for (int begin = rows.tiles.begin; begin < rows.tiles.end;
-       begin += kTileTokens) {
-    const T* tile = reinterpret_cast<const T*>(call.tiles[begin / kTileTokens]);
-    for (int h = 0; h < count; ++h) {
-      const T* keys = tile + heads[h].head * KeyNumbers(head_size);
-      float* scores = heads[h].weights + begin - rows.layout.origin;
-      for (int lane = 0; lane < kTileTokens; lane += lanes) {
-        ScoreVector(call, rows, heads[h].offset, keys, lane, scores + lane,
-                    rows.layout.stride);
-      }
-    }
-  }
-  float inverse[kRowsAtOnce][kQueries];
-  Softmax<kQueries>(rows, heads, count, inverse);
+  const WeightLayout& layout = parts->rows->layout;
+  ForBlocks(
+      parts, count, BlockKeys(KeyNumbers(head_size) * sizeof(T)), kTileTokens,
+      [&](int p, const KeyRange& tiles) HWY_ATTR
+      __attribute__((always_inline)) {
+        const HeadRows& head = parts[p].head;
+        for (int key = tiles.begin; key < tiles.end; key += kTileTokens) {
+          const T* keys =
+              reinterpret_cast<const T*>(call.tiles[key / kTileTokens]) +
+              head.head * KeyNumbers(head_size);
+          float* scores = head.weights + (key - layout.origin);
+          for (int lane = 0; lane < kTileTokens; lane += lanes) {
+            ScoreVector(call, *parts[p].rows, head.offset, keys, lane,
+                        scores + lane, layout.stride);
+          }
+        }
+      });
+  float inverse[kMostParts][kQueries];
+  for (int p = 0; p < count; ++p) Softmax(parts[p], inverse[p]);
   const int groups = Groups(head_size);
-  constexpr int kGroups = kQueries == 1 ? 4 : 2;
-  for (int h = 0; h < count; ++h) {
+  const int together = PartsOfHead<kQueries>(count);
+  for (int p = 0; p < count; p += together) {
     if (call.shape.values_are_keys) {
-      WeighKeys<kQueries, T>(call, rows, heads[h], inverse[h]);
+      for (int pair = 0; pair < Pairs(head_size); ++pair) {
+        for (int i = p; i < p + together; ++i) {
+          WeighKeys<T>(call, parts[i], pair, inverse[i]);
+        }
+      }
       continue;
     }
     const int offset = call.shape.heads * KeyNumbers(head_size) +
-                       heads[h].head * ValueNumbers(head_size);
+                       parts[p].head.head * ValueNumbers(head_size);
+    const auto weigh = [&](int group, int lane, auto at_once) HWY_ATTR {
+      constexpr int kGroups = decltype(at_once)::value;
+      HWY_ALIGN float sums[kMostParts][kQueries * kGroups * 2 * kPairLanes];
+      constexpr size_t kBytes = kTileTokens * kGroups * kPairLanes * sizeof(T);
+      ForBlocks(
+          parts + p, together, BlockKeys(kBytes), kWholeBlock,
+          [&](int i, const KeyRange& tiles) HWY_ATTR
+          __attribute__((always_inline)) {
+            WeighValues<T, kQueries, kGroups>(call, parts[p + i], tiles, offset,
+                                              group, lane, inverse[p + i],
+                                              sums[i]);
+          });
+    };
+    constexpr int kGroups = kQueries == 1 ? 4 : 2;
     for (int lane = 0; lane < kPairLanes; lane += lanes) {
       int group = 0;
       for (; group + kGroups <= groups; group += kGroups) {
-        WeighValues<kQueries, kGroups, T>(call, rows, heads[h], offset, group,
-                                          lane, inverse[h]);
+        weigh(group, lane, Constant<kGroups>());
       }
-      for (; group < groups; ++group) {
-        WeighValues<kQueries, 1, T>(call, rows, heads[h], offset, group, lane,
-                                    inverse[h]);
-      }
+      for (; group < groups; ++group) weigh(group, lane, Constant<1>());
     }
   }
   if (call.weights != nullptr) {
-    for (int h = 0; h < count; ++h) {
-      Normalize<kQueries>(rows, inverse[h], heads[h].weights);
-    }
+    for (int p = 0; p < count; ++p) Normalize(parts[p], inverse[p]);
   }
 }
 
 template <class T>
 HWY_INLINE void AttendTyped(const AttentionCall& call) {
-  ForRowsAndHeads(call,
-                  [&](const auto& rows, const auto* heads, int count)
-                      HWY_ATTR { AttendHeads<T>(call, rows, heads, count); });
+  ForRowsAndHeads(call, [&](const auto* parts, int count)
+                            HWY_ATTR { AttendParts<T>(call, parts, count); });
 }
 
 size_t ScratchSize(const AttentionCall& call) {
-  const WeightLayout layout(call);
-  if (call.shape.type == KvType::kF32) return layout.scratch;
-  // Room for four rows' weights of two bytes each, which both types need; int8
-  // needs one row's weights as floats before that.
-  // If values are keys, int8 needs the four rows as floats behind them.
-  const size_t converted_weights =
-      (call.shape.values_are_keys ? 7 : 3) * static_cast<size_t>(layout.stride);
+  const WeightLayout layout = LayoutOf(call);
+  if (call.shape.type == KvType::kF32) return layout.scratch();
+  // int8 needs one row's weights once more, before they are rounded.
+  const size_t one_row = call.shape.type == KvType::kInt8 ? layout.stride : 0;
   // Queries of two bytes per dimension, in groups of 16.
-  const size_t converted_queries =
-      kRowsAtOnce * Groups(call.shape.head_size) * kPairLanes / 2;
-  return layout.scratch + converted_weights + converted_queries;
+  const size_t converted_queries = static_cast<size_t>(layout.rows) *
+                                   Groups(call.shape.head_size) * kPairLanes /
+                                   2;
+  return layout.scratch() + one_row + converted_queries;
 }
 
 void AttendFloats(const AttentionCall& call) {

@@ -80,7 +80,8 @@ void Attend(const AttentionCall& call);
 
 // Returns the floats of the call's scratch; reads neither `scratch` nor what
 // `weights` points to, but whether it is null. Grows with the number of keys
-// seen by any query, not with queries or heads.
+// seen by any query: little more than half a megabyte or, if that is more, than
+// the weights of eight queries.
 size_t AttentionScratchSize(const AttentionCall& call);
 
 // A range of keys [begin, end); SeenKeys returns those that a query sees.

@@ -5,6 +5,7 @@
 // row alone.
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "model/kernels/attention.h"
@@ -41,28 +42,27 @@ HWY_INLINE VF32 AddPairProducts(VF32 sum, VU32 a, VU32 b) {
   return sum;
 }
 
-// Rounds x to bf16 pairs, up to a whole vector of x, with zeros beyond n.
-HWY_INLINE void ToPairs(const float* HWY_RESTRICT x, int n,
-                        uint32_t* HWY_RESTRICT pairs) {
+// Rounds x to bf16 pairs, up to a whole vector of x, with zeros beyond n. `to`
+// may be x.
+HWY_INLINE void ToPairs(const float* x, int n, char* to) {
   const F32 d;
   const hn::Rebind<uint16_t, F32> d16;
-  auto* to = reinterpret_cast<uint16_t*>(pairs);
   for (int i = 0; i < n; i += kPairLanes) {
     const int left = n - i;
     const auto v =
         left >= kPairLanes ? hn::LoadU(d, x + i) : LoadSome(d, x + i, left);
     hn::Vec<decltype(d16)> rounded;
     asm("vcvtneps2bf16 %1, %0" : "=v"(rounded.raw) : "v"(v.raw));
-    hn::StoreU(rounded, d16, to + i);
+    std::memcpy(to + i * sizeof(uint16_t), &rounded.raw, sizeof(rounded.raw));
   }
 }
 
 // Computes the scores of kQueries rows, whose queries are `stride` pairs apart,
 // with the keys of kTiles tiles from key `begin` on.
 template <int kQueries, int kTiles>
-HWY_INLINE void ScoreTiles(const AttentionCall& call, int begin, int head,
-                           const uint32_t* HWY_RESTRICT query, int stride,
-                           float* HWY_RESTRICT scores, size_t scores_stride) {
+HWY_NOINLINE void ScoreTiles(const AttentionCall& call, int begin, int head,
+                             const uint32_t* HWY_RESTRICT query, int stride,
+                             float* HWY_RESTRICT scores, size_t scores_stride) {
   const F32 d;
   const U32 d32;
   const int pairs = Pairs(call.shape.head_size);
@@ -110,25 +110,46 @@ HWY_INLINE void ScoreTiles(const AttentionCall& call, int begin, int head,
   }
 }
 
-// Computes out = scale * weights V for kQueries rows, whose weights are
-// `stride` pairs apart, and kGroups groups of 16 dimensions from `group` on.
+HWY_INLINE VU32 SetPair(const char* p) {
+  uint32_t pair;
+  std::memcpy(&pair, p, sizeof(pair));
+  return hn::Set(U32(), pair);
+}
+
+// Adds weights V of a part, over the keys of `tiles`, to `sums` [kQueries,
+// kGroups, kPairLanes]: kGroups groups of 16 dimensions from `group` on. The
+// first tiles set the sums; the last ones set out = scale * sums.
 template <int kQueries, int kGroups>
 HWY_NOINLINE void WeighPairs(const AttentionCall& call,
-                             const Rows<kQueries>& rows, const HeadRows& head,
-                             int group, const uint32_t* HWY_RESTRICT weights,
-                             int stride, const float* HWY_RESTRICT scale) {
+                             const Part<kQueries>& part, const KeyRange& tiles,
+                             int group, const float* HWY_RESTRICT scale,
+                             float* HWY_RESTRICT sums) {
   const F32 d;
   const U32 d32;
+  const Rows<kQueries>& rows = *part.rows;
   const int head_size = call.shape.head_size;
   const int groups = Groups(head_size);
   const size_t offset = call.shape.heads * KeyNumbers(head_size) +
-                        head.head * ValueNumbers(head_size) +
+                        part.head.head * ValueNumbers(head_size) +
                         group * kGroupNumbers;
+  const char* const weights =
+      reinterpret_cast<const char*>(part.head.converted);
+  const size_t stride = rows.layout.stride * sizeof(float);
   VF32 sum[kQueries][kGroups];
-  TRIVIUM_UNROLL
-  for (int q = 0; q < kQueries; ++q) {
+  if (tiles.begin == rows.tiles.begin) {
     TRIVIUM_UNROLL
-    for (int g = 0; g < kGroups; ++g) sum[q][g] = hn::Zero(d);
+    for (int q = 0; q < kQueries; ++q) {
+      TRIVIUM_UNROLL
+      for (int g = 0; g < kGroups; ++g) sum[q][g] = hn::Zero(d);
+    }
+  } else {
+    TRIVIUM_UNROLL
+    for (int q = 0; q < kQueries; ++q) {
+      TRIVIUM_UNROLL
+      for (int g = 0; g < kGroups; ++g) {
+        sum[q][g] = hn::Load(d, sums + (q * kGroups + g) * kPairLanes);
+      }
+    }
   }
   // Values that a row does not see may be NaN, so zero weights are not enough;
   // the values are masked.
@@ -142,8 +163,8 @@ HWY_NOINLINE void WeighPairs(const AttentionCall& call,
     }
     TRIVIUM_UNROLL
     for (int q = 0; q < kQueries; ++q) {
-      const VU32 two =
-          hn::Set(d32, weights[q * stride + (key - rows.layout.origin) / 2u]);
+      const VU32 two = SetPair(weights + q * stride +
+                               (key - rows.layout.origin) * sizeof(uint16_t));
       const uint32_t valid = (Sees(rows.seen[q], key) ? 0xffffu : 0) |
                              (Sees(rows.seen[q], key + 1) ? 0xffff0000u : 0);
       TRIVIUM_UNROLL
@@ -159,7 +180,17 @@ HWY_NOINLINE void WeighPairs(const AttentionCall& call,
       }
     }
   };
-  ForPairs<uint16_t>(call, rows, offset, groups * kGroupNumbers, add);
+  ForPairs<uint16_t>(call, rows, tiles, offset, groups * kGroupNumbers, add);
+  if (tiles.end < rows.tiles.end) {
+    TRIVIUM_UNROLL
+    for (int q = 0; q < kQueries; ++q) {
+      TRIVIUM_UNROLL
+      for (int g = 0; g < kGroups; ++g) {
+        hn::Store(sum[q][g], d, sums + (q * kGroups + g) * kPairLanes);
+      }
+    }
+    return;
+  }
   TRIVIUM_UNROLL
   for (int q = 0; q < kQueries; ++q) {
     TRIVIUM_UNROLL
@@ -167,7 +198,7 @@ HWY_NOINLINE void WeighPairs(const AttentionCall& call,
       const int begin = (group + g) * kPairLanes;
       const int left = head_size - begin;
       if (left <= 0) continue;
-      float* to = rows.out[q] + head.offset + begin;
+      float* to = rows.out[q] + part.head.offset + begin;
       const auto y = hn::Mul(sum[q][g], hn::Set(d, scale[q]));
       if (left >= kPairLanes) {
         hn::StoreU(y, d, to);
@@ -179,68 +210,79 @@ HWY_NOINLINE void WeighPairs(const AttentionCall& call,
 }
 
 template <int kQueries>
-HWY_INLINE void AttendHeads(const AttentionCall& call,
-                            const Rows<kQueries>& rows, const HeadRows* heads,
-                            int count) {
+HWY_INLINE void AttendParts(const AttentionCall& call,
+                            const Part<kQueries>* parts, int count) {
   const int head_size = call.shape.head_size;
-  // Strides in pairs.
-  const int query_stride = Groups(head_size) * kPairLanes / 2;
-  const int weight_stride = rows.layout.stride / 2;
-  auto* query = reinterpret_cast<uint32_t*>(call.scratch + rows.layout.scratch);
-  uint32_t* weights = query + count * kQueries * query_stride;
-  for (int h = 0; h < count; ++h) {
+  const WeightLayout& layout = parts->rows->layout;
+  const int query_stride = Groups(head_size) * kPairLanes / 2;  // in pairs
+  auto* query = reinterpret_cast<uint32_t*>(call.scratch + layout.scratch());
+  for (int p = 0; p < count; ++p) {
     for (int q = 0; q < kQueries; ++q) {
-      ToPairs(rows.query[q] + heads[h].offset, head_size,
-              query + (h * kQueries + q) * query_stride);
+      ToPairs(
+          parts[p].rows->query[q] + parts[p].head.offset, head_size,
+          reinterpret_cast<char*>(query + (p * kQueries + q) * query_stride));
     }
   }
-  for (int begin = rows.tiles.begin, tiles; begin < rows.tiles.end;
-       begin += tiles * kTileTokens) {
-    tiles =
-        begin + kTilesAtOnce * kTileTokens <= rows.tiles.end ? kTilesAtOnce : 1;
-    for (int h = 0; h < count; ++h) {
-      const uint32_t* head_query = query + h * kQueries * query_stride;
-      float* scores = heads[h].weights + begin - rows.layout.origin;
-      if (tiles == kTilesAtOnce) {
-        ScoreTiles<kQueries, kTilesAtOnce>(call, begin, heads[h].head,
-                                           head_query, query_stride, scores,
-                                           rows.layout.stride);
-      } else {
-        ScoreTiles<kQueries, 1>(call, begin, heads[h].head, head_query,
-                                query_stride, scores, rows.layout.stride);
-      }
+  ForBlocks(
+      parts, count, BlockKeys(KeyNumbers(head_size) * sizeof(uint16_t)),
+      kTilesAtOnce * kTileTokens,
+      [&](int p, const KeyRange& tiles) HWY_ATTR
+      __attribute__((always_inline)) {
+        const HeadRows& head = parts[p].head;
+        const uint32_t* part_query = query + p * kQueries * query_stride;
+        float* scores = head.weights - layout.origin;
+        int key = tiles.begin;
+        for (; key + kTilesAtOnce * kTileTokens <= tiles.end;
+             key += kTilesAtOnce * kTileTokens) {
+          ScoreTiles<kQueries, kTilesAtOnce>(call, key, head.head, part_query,
+                                             query_stride, scores + key,
+                                             layout.stride);
+        }
+        if (key < tiles.end) {
+          ScoreTiles<kQueries, 1>(call, key, head.head, part_query,
+                                  query_stride, scores + key, layout.stride);
+        }
+      });
+  float inverse[kMostParts][kQueries];
+  for (int p = 0; p < count; ++p) {
+    Softmax(parts[p], inverse[p]);
+    const KeyRange& tiles = parts[p].rows->tiles;
+    const int first = tiles.begin - layout.origin;
+    for (int q = 0; q < kQueries; ++q) {
+      const size_t row = static_cast<size_t>(q) * layout.stride;
+      ToPairs(parts[p].head.weights + row + first, tiles.end - tiles.begin,
+              reinterpret_cast<char*>(parts[p].head.converted + row) +
+                  first * sizeof(uint16_t));
     }
   }
-  float inverse[kRowsAtOnce][kQueries];
-  Softmax<kQueries>(rows, heads, count, inverse);
   const int groups = Groups(head_size);
-  constexpr int kGroups = 4;
-  const int first = rows.tiles.begin - rows.layout.origin;
-  for (int h = 0; h < count; ++h) {
-    for (int q = 0; q < kQueries; ++q) {
-      ToPairs(heads[h].weights + q * rows.layout.stride + first,
-              rows.tiles.end - rows.tiles.begin,
-              weights + q * weight_stride + first / 2);
-    }
+  const int together = PartsOfHead<kQueries>(count);
+  for (int p = 0; p < count; p += together) {
+    const auto weigh = [&](int group, auto at_once) HWY_ATTR {
+      constexpr int kGroups = decltype(at_once)::value;
+      HWY_ALIGN float sums[kMostParts][kQueries * kGroups * kPairLanes];
+      constexpr size_t kBytes =
+          kTileTokens * kGroups * kPairLanes * sizeof(uint16_t);
+      ForBlocks(
+          parts + p, together, BlockKeys(kBytes), kWholeBlock,
+          [&](int i, const KeyRange& tiles) HWY_ATTR
+          __attribute__((always_inline)) {
+            WeighPairs<kQueries, kGroups>(call, parts[p + i], tiles, group,
+                                          inverse[p + i], sums[i]);
+          });
+    };
     int group = 0;
-    for (; group + kGroups <= groups; group += kGroups) {
-      WeighPairs<kQueries, kGroups>(call, rows, heads[h], group, weights,
-                                    weight_stride, inverse[h]);
-    }
-    for (; group < groups; ++group) {
-      WeighPairs<kQueries, 1>(call, rows, heads[h], group, weights,
-                              weight_stride, inverse[h]);
-    }
-    if (call.weights != nullptr) {
-      Normalize<kQueries>(rows, inverse[h], heads[h].weights);
-    }
+    for (; group + 4 <= groups; group += 4) weigh(group, Constant<4>());
+    for (; group < groups; ++group) weigh(group, Constant<1>());
+  }
+  if (call.weights != nullptr) {
+    for (int p = 0; p < count; ++p) Normalize(parts[p], inverse[p]);
   }
 }
 
 void AttendPairs(const AttentionCall& call) {
-  ForRowsAndHeads(call,
-                  [&](const auto& rows, const auto* heads, int count)
-                      HWY_ATTR { AttendHeads(call, rows, heads, count); });
+  ForRowsAndHeads(call, [&](const auto* parts, int count)
+                            HWY_ATTR { AttendParts(call, parts, count); });
 }
 
 #else

@@ -40,19 +40,22 @@ HWY_INLINE VI32 SetQuad(const void* p) {
 }
 
 constexpr int kExactKeys = 1 << 16;
-static_assert(kExactKeys % kTileTokens == 0);
+static_assert(kExactKeys % kWholeBlock == 0);
 // A byte of a weight is at most 255, one of a value at most 127.
 static_assert(int64_t{kExactKeys} * 255 * 127 <=
               std::numeric_limits<int32_t>::max());
 
-// The quantized queries and weights, in the scratch.
-struct Bytes {
-  int8_t* query;   // [heads, kQueries, head_size in groups of 16]
-  uint8_t* upper;  // [kQueries, stride of the weights]
-  uint8_t* lower;  // [kQueries, stride of the weights]
-  // The weights' bytes as floats; used only if values are keys.
-  float* floats;  // [kQueries, stride of the weights]
-};
+// The quantized weights of a part's row `q`, from the weight layout's origin
+// on: upper and lower bytes, or, if values are keys, whole numbers as floats.
+template <int kQueries>
+HWY_INLINE uint8_t* UpperBytes(const Part<kQueries>& part, int q) {
+  return reinterpret_cast<uint8_t*>(part.head.converted +
+                                    q * part.rows->layout.stride);
+}
+template <int kQueries>
+HWY_INLINE uint8_t* LowerBytes(const Part<kQueries>& part, int q) {
+  return UpperBytes(part, q) + part.rows->layout.stride;
+}
 
 HWY_INLINE Quantized QuantizeQuery(const float* HWY_RESTRICT query,
                                    int head_size, int8_t* HWY_RESTRICT bytes) {
@@ -128,16 +131,18 @@ HWY_INLINE void SplitBytes(VI32 a, VI32 b, VI32 c, VI32 e,
 }
 #endif
 
-// Quantizes one row's weights, times their values' scales, to 16 bits; the rest
-// of `tiles` gets zeros. Returns the value of the lowest bit. Arrays begin at
-// the first of `tiles`.
+// Quantizes the weights of a part's row `q`, times their values' scales, to 16
+// bits; the rest of its tiles gets zeros. Returns the value of the lowest bit.
+// `scaled` has room for a row.
+template <int kQueries>
 HWY_INLINE float QuantizeWeights(const AttentionCall& call,
-                                 const KeyRange& tiles, int head,
-                                 const KeyRange& seen,
-                                 const float* HWY_RESTRICT weights,
-                                 float* HWY_RESTRICT scaled,
-                                 uint8_t* HWY_RESTRICT upper,
-                                 uint8_t* HWY_RESTRICT lower) {
+                                 const Part<kQueries>& part, int q,
+                                 float* HWY_RESTRICT scaled) {
+  const WeightLayout& layout = part.rows->layout;
+  const KeyRange& tiles = part.rows->tiles;
+  const KeyRange& seen = part.rows->seen[q];
+  const int first = tiles.begin - layout.origin;
+  const float* weights = part.head.weights + q * layout.stride + first;
   const F32 d;
   const I32 d32;
   const hn::Rebind<uint8_t, F32> d8;
@@ -153,7 +158,7 @@ HWY_INLINE float QuantizeWeights(const AttentionCall& call,
   auto most = hn::Zero(d);
   for (int begin = 0; begin < end; begin += kTileTokens, ++tile) {
     const auto* scales = reinterpret_cast<const float*>(
-        Int8Head<const char>(call.shape, *tile, head).value_scale);
+        Int8Head<const char>(call.shape, *tile, part.head.head).value_scale);
     const bool all = seen_begin <= begin && begin + kTileTokens <= seen_end;
     for (int lane = 0; lane < kTileTokens; lane += lanes) {
       const int i = begin + lane;
@@ -177,6 +182,15 @@ HWY_INLINE float QuantizeWeights(const AttentionCall& call,
     return hn::Min(hn::NearestInt(hn::Mul(hn::LoadU(d, scaled + i), inverse)),
                    limit);
   };
+  if (call.shape.values_are_keys) {
+    float* numbers = part.head.converted + q * layout.stride + first;
+    for (int i = 0; i < end; i += lanes) {
+      hn::StoreU(hn::ConvertTo(d, quantize(i)), d, numbers + i);
+    }
+    return largest / 65535;
+  }
+  uint8_t* HWY_RESTRICT upper = UpperBytes(part, q) + first;
+  uint8_t* HWY_RESTRICT lower = LowerBytes(part, q) + first;
   int i = 0;
 #if HWY_TARGET == HWY_AVX3
   for (; i + 4 * lanes <= end; i += 4 * lanes) {
@@ -185,39 +199,60 @@ HWY_INLINE float QuantizeWeights(const AttentionCall& call,
   }
 #endif
   for (; i < end; i += lanes) {
-    const auto q = quantize(i);
-    hn::StoreU(hn::DemoteTo(d8, hn::ShiftRight<8>(q)), d8, upper + i);
-    hn::StoreU(hn::DemoteTo(d8, hn::And(q, hn::Set(d32, 255))), d8, lower + i);
+    const auto number = quantize(i);
+    hn::StoreU(hn::DemoteTo(d8, hn::ShiftRight<8>(number)), d8, upper + i);
+    hn::StoreU(hn::DemoteTo(d8, hn::And(number, hn::Set(d32, 255))), d8,
+               lower + i);
   }
   return largest / 65535;
 }
 
-// Computes out = scale * weights V for kQueries rows and kGroups groups of 16
-// dimensions from `group` on, over at most kExactKeys keys. The sums of later
-// keys are added to `out`.
+// Adds weights V of a part, over the keys of `tiles`, to `sums` [kQueries,
+// kGroups, upper and lower bytes, lanes]: one vector of lanes in each of
+// kGroups groups of 16 dimensions from `group` on. The first tiles after a
+// multiple of kExactKeys set the sums; the last ones before one add scale *
+// sums to `out`, or set it if they are a row's first.
 template <bool kVnni, int kQueries, int kGroups>
 HWY_INLINE void WeighValues(const AttentionCall& call,
-                            const Rows<kQueries>& rows, const KeyRange& keys,
-                            const HeadRows& head, int group, int lane,
-                            const Bytes& bytes,
-                            const float* HWY_RESTRICT scale) {
+                            const Part<kQueries>& part, const KeyRange& tiles,
+                            int group, int lane,
+                            const float* HWY_RESTRICT scale,
+                            int32_t* HWY_RESTRICT sums) {
   const F32 d;
   const I32 d32;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const Rows<kQueries>& rows = *part.rows;
   VI32 upper[kQueries][kGroups], lower[kQueries][kGroups];
-  TRIVIUM_UNROLL
-  for (int q = 0; q < kQueries; ++q) {
+  if (tiles.begin == rows.tiles.begin || tiles.begin % kExactKeys == 0) {
     TRIVIUM_UNROLL
-    for (int g = 0; g < kGroups; ++g) {
-      upper[q][g] = lower[q][g] = hn::Zero(d32);
+    for (int q = 0; q < kQueries; ++q) {
+      TRIVIUM_UNROLL
+      for (int g = 0; g < kGroups; ++g) {
+        upper[q][g] = lower[q][g] = hn::Zero(d32);
+      }
+    }
+  } else {
+    TRIVIUM_UNROLL
+    for (int q = 0; q < kQueries; ++q) {
+      TRIVIUM_UNROLL
+      for (int g = 0; g < kGroups; ++g) {
+        const int32_t* from = sums + (q * kGroups + g) * 2 * lanes;
+        upper[q][g] = hn::Load(d32, from);
+        lower[q][g] = hn::Load(d32, from + lanes);
+      }
     }
   }
+  const uint8_t* const bytes = UpperBytes(part, 0) - rows.layout.origin;
+  const size_t lower_bytes = rows.layout.stride;
+  const size_t stride = rows.layout.stride * sizeof(float);
   const int groups = DimensionGroups(call.shape.head_size);
-  for (int begin = keys.begin; begin < keys.end; begin += kTileTokens) {
+  const int end_key = std::min(tiles.end, rows.any.end);
+  for (int begin = tiles.begin; begin < end_key; begin += kTileTokens) {
     const Int8Head<const char> tile(call.shape, call.tiles[begin / kTileTokens],
-                                    head.head);
+                                    part.head.head);
     const int32_t* quads = reinterpret_cast<const int32_t*>(tile.values) +
                            group * kQuadLanes + lane;
-    const int end = std::min(keys.end, begin + kTileTokens);
+    const int end = std::min(end_key, begin + kTileTokens);
     for (int key = begin; key < end;
          key += kQuad, quads += groups * kQuadLanes) {
       VI32 values[kGroups];
@@ -227,9 +262,9 @@ HWY_INLINE void WeighValues(const AttentionCall& call,
       }
       TRIVIUM_UNROLL
       for (int q = 0; q < kQueries; ++q) {
-        const int at = q * rows.layout.stride + (key - rows.layout.origin);
-        const VI32 high = SetQuad(bytes.upper + at);
-        const VI32 low = SetQuad(bytes.lower + at);
+        const uint8_t* const quad = bytes + (q * stride + key);
+        const VI32 high = SetQuad(quad);
+        const VI32 low = SetQuad(quad + lower_bytes);
         TRIVIUM_UNROLL
         for (int g = 0; g < kGroups; ++g) {
           upper[q][g] = AddDots<kVnni>(upper[q][g], high, values[g]);
@@ -238,8 +273,19 @@ HWY_INLINE void WeighValues(const AttentionCall& call,
       }
     }
   }
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  const bool later = keys.begin > rows.tiles.begin;
+  if (tiles.end < rows.tiles.end && tiles.end % kExactKeys != 0) {
+    TRIVIUM_UNROLL
+    for (int q = 0; q < kQueries; ++q) {
+      TRIVIUM_UNROLL
+      for (int g = 0; g < kGroups; ++g) {
+        int32_t* to = sums + (q * kGroups + g) * 2 * lanes;
+        hn::Store(upper[q][g], d32, to);
+        hn::Store(lower[q][g], d32, to + lanes);
+      }
+    }
+    return;
+  }
+  const bool later = tiles.begin / kExactKeys > rows.tiles.begin / kExactKeys;
   TRIVIUM_UNROLL
   for (int q = 0; q < kQueries; ++q) {
     TRIVIUM_UNROLL
@@ -251,7 +297,7 @@ HWY_INLINE void WeighValues(const AttentionCall& call,
           hn::MulAdd(hn::ConvertTo(d, upper[q][g]), hn::Set(d, 256.0f),
                      hn::ConvertTo(d, lower[q][g]));
       auto y = hn::Mul(sum, hn::Set(d, scale[q]));
-      float* to = rows.out[q] + head.offset + begin;
+      float* to = rows.out[q] + part.head.offset + begin;
       const auto valid = hn::FirstN(d, static_cast<size_t>(left));
       if (HWY_UNLIKELY(later)) y = hn::Add(LoadFirst(valid, d, to), y);
       if (left >= lanes) {
@@ -263,172 +309,167 @@ HWY_INLINE void WeighValues(const AttentionCall& call,
   }
 }
 
-// Does the same where values are the keys. `weights` [kQueries, stride] are the
-// 16-bit weights as floats, whose products with a key's bytes are exact. Each
-// vector of a tile's tokens is multiplied by those tokens' weights; a sum's
-// lanes are added up at the end. Unseen keys have weight 0.
+// Computes out = scale * weights K, where values are the keys, in the four
+// dimensions of `quad`. The products of the 16-bit weights as floats with a
+// key's bytes are exact. Each vector of a tile's tokens is multiplied by those
+// tokens' weights; a sum's lanes are added up at the end. Unseen keys have
+// weight 0.
 template <int kQueries>
 HWY_NOINLINE void WeighKeys(const AttentionCall& call,
-                            const Rows<kQueries>& rows, const HeadRows& head,
-                            const float* HWY_RESTRICT weights,
+                            const Part<kQueries>& part, int quad,
                             const float* HWY_RESTRICT scale) {
   const F32 d;
   const I32 d32;
   using V = hn::Vec<F32>;
   const int lanes = static_cast<int>(hn::Lanes(d));
+  const Rows<kQueries>& rows = *part.rows;
   const auto byte = hn::Set(d32, 255), zero = hn::Set(d32, kKeyZero);
-  for (int quad = 0; quad < Quads(call.shape.head_size); ++quad) {
-    V sum[kQueries][kQuad];
+  V sum[kQueries][kQuad];
+  TRIVIUM_UNROLL
+  for (int q = 0; q < kQueries; ++q) {
+    TRIVIUM_UNROLL
+    for (int i = 0; i < kQuad; ++i) sum[q][i] = hn::Zero(d);
+  }
+  for (int key = rows.tiles.begin; key < rows.tiles.end; key += lanes) {
+    const Int8Head<const char> tile(call.shape, call.tiles[key / kTileTokens],
+                                    part.head.head);
+    const auto bytes =
+        hn::LoadU(d32, reinterpret_cast<const int32_t*>(tile.keys) +
+                           quad * kQuadLanes + key % kTileTokens);
+    const auto number = [&](auto shifted) HWY_ATTR {
+      return hn::ConvertTo(d, hn::Sub(hn::And(shifted, byte), zero));
+    };
+    const V numbers[kQuad] = {number(bytes), number(hn::ShiftRight<8>(bytes)),
+                              number(hn::ShiftRight<16>(bytes)),
+                              number(hn::ShiftRight<24>(bytes))};
     TRIVIUM_UNROLL
     for (int q = 0; q < kQueries; ++q) {
+      const V weight =
+          hn::LoadU(d, part.head.converted + q * rows.layout.stride +
+                           (key - rows.layout.origin));
       TRIVIUM_UNROLL
-      for (int i = 0; i < kQuad; ++i) sum[q][i] = hn::Zero(d);
-    }
-    for (int key = rows.tiles.begin; key < rows.tiles.end; key += lanes) {
-      const Int8Head<const char> tile(call.shape, call.tiles[key / kTileTokens],
-                                      head.head);
-      const auto bytes =
-          hn::LoadU(d32, reinterpret_cast<const int32_t*>(tile.keys) +
-                             quad * kQuadLanes + key % kTileTokens);
-      const auto number = [&](auto shifted) HWY_ATTR {
-        return hn::ConvertTo(d, hn::Sub(hn::And(shifted, byte), zero));
-      };
-      const V numbers[kQuad] = {number(bytes), number(hn::ShiftRight<8>(bytes)),
-                                number(hn::ShiftRight<16>(bytes)),
-                                number(hn::ShiftRight<24>(bytes))};
-      TRIVIUM_UNROLL
-      for (int q = 0; q < kQueries; ++q) {
-        const V weight = hn::LoadU(
-            d, weights + q * rows.layout.stride + (key - rows.layout.origin));
-        TRIVIUM_UNROLL
-        for (int i = 0; i < kQuad; ++i) {
-          sum[q][i] = hn::MulAdd(weight, numbers[i], sum[q][i]);
-        }
+      for (int i = 0; i < kQuad; ++i) {
+        sum[q][i] = hn::MulAdd(weight, numbers[i], sum[q][i]);
       }
     }
-    const int size = std::min(kQuad, call.shape.head_size - quad * kQuad);
-    for (int q = 0; q < kQueries; ++q) {
-      float* to = rows.out[q] + head.offset + quad * kQuad;
-      for (int i = 0; i < size; ++i) {
-        to[i] = hn::GetLane(hn::SumOfLanes(d, sum[q][i])) * scale[q];
-      }
+  }
+  const int size = std::min(kQuad, call.shape.head_size - quad * kQuad);
+  for (int q = 0; q < kQueries; ++q) {
+    float* to = rows.out[q] + part.head.offset + quad * kQuad;
+    for (int i = 0; i < size; ++i) {
+      to[i] = hn::GetLane(hn::SumOfLanes(d, sum[q][i])) * scale[q];
     }
   }
 }
 
-// Runs the three steps of attention for several heads. A CPU has few
-// outstanding cache misses, so the next call's tiles are prefetched throughout:
-// its keys while scores are computed, its values later.
+// Runs the three steps of attention for parts. A CPU has few outstanding cache
+// misses, so the next call's tiles are prefetched throughout: its keys while
+// scores are computed, its values later.
 template <bool kVnni, int kQueries>
-HWY_INLINE void AttendHeads(const AttentionCall& call,
-                            const Rows<kQueries>& rows, const HeadRows* heads,
-                            int count) {
+HWY_INLINE void AttendParts(const AttentionCall& call,
+                            const Part<kQueries>* parts, int count) {
   const int lanes = static_cast<int>(hn::Lanes(F32()));
   const int head_size = call.shape.head_size;
-  const int query_stride = DimensionGroups(head_size) * kQuadLanes;
-  float* scaled = call.scratch + rows.layout.scratch;
-  Bytes bytes;
-  float* rest = scaled + rows.layout.stride;
-  bytes.floats = rest;
-  if (call.shape.values_are_keys) rest += kQueries * rows.layout.stride;
-  bytes.upper = reinterpret_cast<uint8_t*>(rest);
-  bytes.lower = bytes.upper + kQueries * rows.layout.stride;
-  bytes.query =
-      reinterpret_cast<int8_t*>(bytes.lower + kQueries * rows.layout.stride);
-
-  const size_t query_bytes = static_cast<size_t>(kQueries) * query_stride;
-  Quantized quantized[kRowsAtOnce][kQueries];
-  for (int h = 0; h < count; ++h) {
-    for (int q = 0; q < kQueries; ++q) {
-      quantized[h][q] =
-          QuantizeQuery(rows.query[q] + heads[h].offset, head_size,
-                        bytes.query + h * query_bytes + q * query_stride);
-      quantized[h][q].scale *= call.scale;
-    }
-  }
-  const int tiles = (rows.tiles.end - rows.tiles.begin) / kTileTokens;
-  // Only the first rows of a head prefetch, for all.
-  const int next_tiles =
-      rows.first ? PaddedKeys(call.next_keys) / kTileTokens : 0;
-  for (int t = 0; t < tiles; ++t) {
-    const int begin = rows.tiles.begin + t * kTileTokens;
-    for (int h = 0; h < count; ++h) {
-      const Int8Head<const char> tile(
-          call.shape, call.tiles[begin / kTileTokens], heads[h].head);
-      if (t < next_tiles) {
-        FetchInt8Keys(call.shape, call.next_tiles[t], heads[h].head);
-      }
-      for (int lane = 0; lane < kTileTokens; lane += lanes) {
-        ScoreTokens<kVnni, kQueries>(
-            tile, lane, Quads(head_size), bytes.query + h * query_bytes,
-            query_stride, quantized[h],
-            heads[h].weights + (begin - rows.layout.origin) + lane,
-            rows.layout.stride);
-      }
-    }
-  }
-  float inverse[kRowsAtOnce][kQueries];
-  Softmax<kQueries>(rows, heads, count, inverse);
+  const WeightLayout& layout = parts->rows->layout;
   const int groups = DimensionGroups(head_size);
-  for (int h = 0; h < count; ++h) {
-    float scale[kQueries];
+  const int query_stride = groups * kQuadLanes;
+  float* scaled = call.scratch + layout.scratch();
+  int8_t* query = reinterpret_cast<int8_t*>(scaled + layout.stride);
+
+  Quantized quantized[kMostParts][kQueries];
+  for (int p = 0; p < count; ++p) {
     for (int q = 0; q < kQueries; ++q) {
-      const int at =
-          q * rows.layout.stride + (rows.tiles.begin - rows.layout.origin);
-      scale[q] = inverse[h][q] *
-                 QuantizeWeights(call, rows.tiles, heads[h].head, rows.seen[q],
-                                 heads[h].weights + at, scaled,
-                                 bytes.upper + at, bytes.lower + at);
+      quantized[p][q] =
+          QuantizeQuery(parts[p].rows->query[q] + parts[p].head.offset,
+                        head_size, query + (p * kQueries + q) * query_stride);
+      quantized[p][q].scale *= call.scale;
     }
-    if (call.shape.values_are_keys) {
-      for (int q = 0; q < kQueries; ++q) {
-        const int row = q * rows.layout.stride - rows.layout.origin;
-        for (int key = rows.tiles.begin; key < rows.tiles.end; ++key) {
-          bytes.floats[row + key] = static_cast<float>(
-              256 * bytes.upper[row + key] + bytes.lower[row + key]);
+  }
+  // Only a head's first rows prefetch, for all.
+  const int next_tiles =
+      parts->rows->first ? PaddedKeys(call.next_keys) / kTileTokens : 0;
+  ForBlocks(
+      parts, count, BlockKeys(Int8Head<const char>::KeyBytes(head_size)),
+      kTileTokens,
+      [&](int p, const KeyRange& tiles) HWY_ATTR
+      __attribute__((always_inline)) {
+        const HeadRows& head = parts[p].head;
+        const int fetch = parts[p].rows->first ? next_tiles : 0;
+        for (int key = tiles.begin; key < tiles.end; key += kTileTokens) {
+          const Int8Head<const char> tile(
+              call.shape, call.tiles[key / kTileTokens], head.head);
+          const int t = (key - parts[p].rows->tiles.begin) / kTileTokens;
+          if (t < fetch) {
+            FetchInt8Keys(call.shape, call.next_tiles[t], head.head);
+          }
+          for (int lane = 0; lane < kTileTokens; lane += lanes) {
+            ScoreTokens<kVnni, kQueries>(
+                tile, lane, Quads(head_size),
+                query + p * kQueries * query_stride, query_stride, quantized[p],
+                head.weights + (key - layout.origin) + lane, layout.stride);
+          }
         }
-      }
-      WeighKeys<kQueries>(call, rows, heads[h], bytes.floats, scale);
-      if (call.weights != nullptr) {
-        Normalize<kQueries>(rows, inverse[h], heads[h].weights);
+      });
+  float inverse[kMostParts][kQueries], scale[kMostParts][kQueries];
+  for (int p = 0; p < count; ++p) {
+    Softmax(parts[p], inverse[p]);
+    for (int q = 0; q < kQueries; ++q) {
+      scale[p][q] = inverse[p][q] * QuantizeWeights(call, parts[p], q, scaled);
+    }
+  }
+  const int together = PartsOfHead<kQueries>(count);
+  for (int p = 0; p < count; p += together) {
+    if (call.shape.values_are_keys) {
+      for (int quad = 0; quad < Quads(head_size); ++quad) {
+        for (int i = p; i < p + together; ++i) {
+          WeighKeys(call, parts[i], quad, scale[i]);
+        }
       }
       continue;
     }
-    KeyRange keys;
-    for (int begin = rows.tiles.begin; begin < rows.any.end; begin = keys.end) {
-      keys = {begin,
-              std::min(rows.any.end, (begin / kExactKeys + 1) * kExactKeys)};
-      for (int lane = 0; lane < kQuadLanes; lane += lanes) {
-        const auto weigh = [&](int group, auto at_once) HWY_ATTR {
-          WeighValues<kVnni, kQueries, decltype(at_once)::value>(
-              call, rows, keys, heads[h], group, lane, bytes, scale);
-        };
-        int group = 0;
-        if constexpr (kQueries == 1) {  // more registers are free
-          for (; group + 4 <= groups; group += 4) weigh(group, Constant<4>());
+    const auto weigh = [&](int group, int lane, auto at_once) HWY_ATTR {
+      constexpr int kGroups = decltype(at_once)::value;
+      HWY_ALIGN int32_t sums[kMostParts][kQueries * kGroups * 2 * kQuadLanes];
+      constexpr size_t kBytes = kTileTokens * kGroups * kQuadLanes;
+      ForBlocks(
+          parts + p, together, BlockKeys(kBytes), kWholeBlock,
+          [&](int i, const KeyRange& tiles) HWY_ATTR
+          __attribute__((always_inline)) {
+            WeighValues<kVnni, kQueries, kGroups>(
+                call, parts[p + i], tiles, group, lane, scale[p + i], sums[i]);
+          });
+    };
+    for (int lane = 0; lane < kQuadLanes; lane += lanes) {
+      int group = 0;
+      if constexpr (kQueries == 1) {  // more registers are free
+        for (; group + 4 <= groups; group += 4) {
+          weigh(group, lane, Constant<4>());
         }
-        for (; group + 2 <= groups; group += 2) weigh(group, Constant<2>());
-        if (group < groups) weigh(group, Constant<1>());
       }
+      for (; group + 2 <= groups; group += 2) weigh(group, lane, Constant<2>());
+      if (group < groups) weigh(group, lane, Constant<1>());
     }
+    const int head = parts[p].head.head;
+    const int tiles =
+        (parts->rows->tiles.end - parts->rows->tiles.begin) / kTileTokens;
     for (int t = tiles; t < next_tiles; ++t) {
-      FetchInt8Keys(call.shape, call.next_tiles[t], heads[h].head);
+      FetchInt8Keys(call.shape, call.next_tiles[t], head);
     }
     for (int t = 0; t < next_tiles; ++t) {
-      FetchInt8Values(call.shape, call.next_tiles[t], heads[h].head,
+      FetchInt8Values(call.shape, call.next_tiles[t], head,
                       std::min(kTileTokens, call.next_keys - t * kTileTokens));
     }
-    if (call.weights != nullptr) {
-      Normalize<kQueries>(rows, inverse[h], heads[h].weights);
-    }
+  }
+  if (call.weights != nullptr) {
+    for (int p = 0; p < count; ++p) Normalize(parts[p], inverse[p]);
   }
 }
 
 template <bool kVnni>
 HWY_INLINE void AttendVnni(const AttentionCall& call) {
-  ForRowsAndHeads(
-      call, [&](const auto& rows, const auto* heads, int count)
-                HWY_ATTR { AttendHeads<kVnni>(call, rows, heads, count); });
+  ForRowsAndHeads(call, [&](const auto* parts, int count) HWY_ATTR {
+    AttendParts<kVnni>(call, parts, count);
+  });
 }
 
 void AttendBytes(const AttentionCall& call, bool vnni) {

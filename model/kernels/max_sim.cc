@@ -39,6 +39,10 @@ inline constexpr int kMaxSimColumns = 16;
 inline constexpr int kMaxSimBytes = 64;
 // Rows are multiplied in blocks of a divisor of this.
 inline constexpr int kMaxSimRows = 12;
+// The most columns whose sums are kept at once: texts of tens of thousands of
+// tokens may be compared.
+inline constexpr int kMaxSimBlock = 64;
+static_assert(kMaxSimBlock % kMaxSimColumns == 0);
 
 // The floats of a document.
 struct DocumentRows {
@@ -54,14 +58,16 @@ struct DocumentRange {
   float sum = 0;      // of the squares of lengths
 };
 
-// Documents as bytes [rows, stride] times a query [quads, columns, 4].
+// Documents as bytes [rows, stride] times `columns` columns of a query [quads,
+// query_stride, 4].
 struct ByteProduct {
   const uint8_t* document;
   int rows;  // a multiple of kMaxSimRows
   int stride;
   const int8_t* query;
   int quads;
-  int columns;
+  int query_stride;
+  int columns;        // a multiple of kMaxSimColumns
   int counted;        // rows whose maxima count
   int32_t* products;  // [rows, columns]
   int32_t* largest;   // [columns]
@@ -181,7 +187,7 @@ HWY_INLINE void MultiplyColumns(const ByteProduct& product, int column) {
       VI32 of_query[kColumns];
       for (int c = 0; c < kColumns; ++c) {
         of_query[c] =
-            hn::LoadU(d, q + static_cast<size_t>(quad) * product.columns +
+            hn::LoadU(d, q + static_cast<size_t>(quad) * product.query_stride +
                              column + c * lanes);
       }
       HWY_UNROLL(12)
@@ -319,7 +325,7 @@ void MaxSimQuery::Pack() {
   columns_ = RoundUp(count_, kMaxSimColumns);
   const int quads = RoundUp(size_, 4) / 4;
   const size_t bytes = static_cast<size_t>(quads) * columns_ * 4;
-  std::fill_n(bytes_.Reserve(bytes), bytes, int8_t{0});
+  bytes_.assign(bytes, 0);
   slack_.assign(columns_, 0);
   slope_.assign(columns_, 0);
   const double root = std::sqrt(static_cast<double>(size_));
@@ -342,7 +348,7 @@ void MaxSimQuery::Pack() {
       const double steps = std::nearbyint(row[k] / step);
       const double error = row[k] - step * steps;
       errors += error * error;
-      bytes_.data()[(static_cast<size_t>(k / 4) * columns_ + i) * 4 + k % 4] =
+      bytes_[(static_cast<size_t>(k / 4) * columns_ + i) * 4 + k % 4] =
           static_cast<int8_t>(steps);
     }
     errors = std::sqrt(errors) * (1 + 1e-6);
@@ -370,6 +376,19 @@ double MaxSimQuery::ComparePlainly(const float* document, int rows) const {
   return sum;
 }
 
+void MaxSimQuery::SetBounds(int first, int columns, float steps,
+                            const int32_t* largest, int32_t* bound) const {
+  for (int i = 0; i < columns; ++i) {
+    const int column = first + i;
+    const float below = slack_[column] + slope_[column] * steps;
+    constexpr float kAll = 0x1p30f;
+    bound[i] =
+        column < count_
+            ? largest[i] - static_cast<int32_t>(below < kAll ? below : kAll) - 1
+            : std::numeric_limits<int32_t>::max();
+  }
+}
+
 double MaxSimQuery::Compare(const float* document, int rows) const {
   if (count_ == 0 || rows == 0) return 0;
   const DocumentRows of_document = {document, rows, size_};
@@ -384,8 +403,9 @@ double MaxSimQuery::Compare(const float* document, int rows) const {
   const int padded = RoundUp(rows, kMaxSimRows);
   // Columns are a whole number of cache lines of sums.
   static_assert(kMaxSimColumns * sizeof(int32_t) == kMaxSimBytes);
+  const int most_columns = std::min(columns_, kMaxSimBlock);
   const size_t sum_bytes =
-      static_cast<size_t>(padded + 2) * columns_ * sizeof(int32_t);
+      static_cast<size_t>(padded + 2) * most_columns * sizeof(int32_t);
   const size_t filled = static_cast<size_t>(rows) * stride;
   const size_t all = static_cast<size_t>(padded) * stride;
   size_t size = sum_bytes + all + kMaxSimBytes;
@@ -400,34 +420,30 @@ double MaxSimQuery::Compare(const float* document, int rows) const {
   std::fill(bytes + filled, bytes + all, uint8_t{0});
   HWY_DYNAMIC_DISPATCH(ToBytes)
   (of_document, kSteps / range.most, stride, bytes);
-  const ByteProduct product = {
-      .document = bytes,
-      .rows = padded,
-      .stride = stride,
-      .query = bytes_.data(),
-      .quads = RoundUp(size_, 4) / 4,
-      .columns = columns_,
-      .counted = rows,
-      .products = sums,
-      .largest = sums + static_cast<size_t>(padded) * columns_};
-  HWY_DYNAMIC_DISPATCH(MultiplyBytes)
-  (product, ActiveIsa() >= Isa::kAvx512Vnni);
-
-  int32_t* const bound = product.largest + columns_;
   // The rounding of the squares' sum is far below a thousandth.
   const float steps = 1.001f * std::sqrt(range.longest) / (range.most / kSteps);
-  for (int i = 0; i < count_; ++i) {
-    const float below = slack_[i] + slope_[i] * steps;
-    constexpr float kAll = 0x1p30f;
-    bound[i] = product.largest[i] -
-               static_cast<int32_t>(below < kAll ? below : kAll) - 1;
-  }
-  std::fill(bound + count_, bound + columns_,
-            std::numeric_limits<int32_t>::max());
-
   std::vector<float> best(count_, -std::numeric_limits<float>::infinity());
-  HWY_DYNAMIC_DISPATCH(BestOfCandidates)
-  (product, bound, rows_.data(), of_document, best.data());
+  for (int first = 0; first < count_; first += kMaxSimBlock) {
+    const int columns = std::min(columns_ - first, kMaxSimBlock);
+    const ByteProduct product = {
+        .document = bytes,
+        .rows = padded,
+        .stride = stride,
+        .query = bytes_.data() + static_cast<size_t>(first) * 4,
+        .quads = RoundUp(size_, 4) / 4,
+        .query_stride = columns_,
+        .columns = columns,
+        .counted = rows,
+        .products = sums,
+        .largest = sums + static_cast<size_t>(padded) * columns};
+    HWY_DYNAMIC_DISPATCH(MultiplyBytes)
+    (product, ActiveIsa() >= Isa::kAvx512Vnni);
+    int32_t* const bound = product.largest + columns;
+    SetBounds(first, columns, steps, product.largest, bound);
+    HWY_DYNAMIC_DISPATCH(BestOfCandidates)
+    (product, bound, rows_.data() + static_cast<size_t>(first) * size_,
+     of_document, best.data() + first);
+  }
   double sum = 0;
   for (const float one : best) sum += one;
   return sum;

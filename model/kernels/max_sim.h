@@ -34,14 +34,19 @@ class MaxSimQuery {
  private:
   void Pack();
   double ComparePlainly(const float* document, int rows) const;
+  // Sets bound[i] for query row `first` + i: document rows with a sum of bytes
+  // above it are candidates. The longest document row is `steps` steps long.
+  void SetBounds(int first, int columns, float steps, const int32_t* largest,
+                 int32_t* bound) const;
 
   int count_;
   int size_;
   std::vector<float> rows_;  // [count, size]
   // False if the rows cannot be quantized: they are compared plainly.
   bool packed_ = false;
-  int columns_ = 0;       // count_, padded
-  Buffer<int8_t> bytes_;  // [size / 4, columns_, 4]
+  int columns_ = 0;  // count_, padded
+  // [size / 4, columns_, 4] Not a Buffer: a call may keep thousands of queries.
+  AlignedVector<int8_t> bytes_;
   // [columns_] The largest product and one that may be larger differ by at most
   // slack_ + slope_ * (longest row / step), in steps of both.
   std::vector<float> slack_;

@@ -83,6 +83,15 @@ class LayerMatrices {
       for (const ExpertTensors& expert : layer.experts->experts) Add(expert);
       if (layer.experts->shared) Add(*layer.experts->shared);
     }
+    for (const FeedForwardTensors& earlier : layer.earlier_feed_forwards) {
+      Add(earlier.up);
+      Add(earlier.down);
+    }
+    if (layer.bottleneck) {
+      Add(layer.bottleneck->input);
+      Add(layer.bottleneck->attention);
+      Add(layer.bottleneck->output);
+    }
     if (layer.token_input) {
       Add(layer.token_input->gate);
       Add(layer.token_input->output);
@@ -95,6 +104,10 @@ class LayerMatrices {
     }
     Add(attention.gate);
     if (attention.latent) Add(attention.latent->query_down);
+    if (attention.near) {
+      Add(attention.near->weights);
+      Add(attention.near->value);
+    }
   }
   void Add(const MixerDescription& mixer) {
     Add(mixer.gate);

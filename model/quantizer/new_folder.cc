@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,7 +15,9 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
+#include "base/open_file.h"
 #include "base/status.h"
 
 namespace trivium {
@@ -34,10 +37,44 @@ absl::Status Exists(const std::string& path) {
 
 // Has the system write a file or a folder to the disk.
 bool Sync(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const bool done = descriptor >= 0 && fsync(descriptor) == 0;
-  if (descriptor >= 0) close(descriptor);
-  return done;
+  const UniqueFd opened(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return opened && fsync(opened.get()) == 0;
+}
+
+UniqueFd OpenFolder(const std::string& path) {
+  return UniqueFd(
+      open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+// Returns the beginning of the names of folders that become `name`.
+std::string PartialPrefix(const std::string& name) {
+  return fmt::format(".{}.partial-", name);
+}
+
+// Removes what killed processes of this user left of `parent`/`name`. A process
+// that lives has locked its folder. Where the system has no locks, all stay.
+void RemoveLeftovers(const fs::path& parent, const std::string& name) {
+  const std::string prefix = PartialPrefix(name);
+  std::error_code error;
+  std::vector<std::string> found;
+  for (fs::directory_iterator entry(parent, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string other = entry->path().filename();
+    if (other.starts_with(prefix) && other.size() > prefix.size() &&
+        other.find_first_not_of("0123456789", prefix.size()) == other.npos) {
+      found.push_back(entry->path());
+    }
+  }
+  for (const std::string& path : found) {
+    const UniqueFd folder = OpenFolder(path);
+    struct stat status;
+    if (folder && fstat(folder.get(), &status) == 0 &&
+        status.st_uid == geteuid() &&
+        flock(folder.get(), LOCK_EX | LOCK_NB) == 0 &&
+        IsAt(folder.get(), path)) {
+      fs::remove_all(path, error);
+    }
+  }
 }
 
 // True for a file with a model's weights, in whatever program's format.
@@ -117,12 +154,26 @@ absl::StatusOr<std::unique_ptr<NewFolder>> NewFolder::Create(
         fmt::format("there is no folder {} for {}; make it first",
                     parent.string(), path.string()));
   }
+  RemoveLeftovers(parent, name);
   const std::string partial =
-      parent / fmt::format(".{}.partial-{}", name, getpid());
-  if (mkdir(partial.c_str(), 0777) != 0) {
-    return Unwritable(partial, std::strerror(errno));
+      parent / fmt::format("{}{}", PartialPrefix(name), getpid());
+  while (true) {
+    if (mkdir(partial.c_str(), 0777) != 0) {
+      return Unwritable(partial, std::strerror(errno));
+    }
+    UniqueFd lock = OpenFolder(partial);
+    if (!lock && errno != ENOENT) {
+      const int failed = errno;
+      rmdir(partial.c_str());
+      return Unwritable(partial, std::strerror(failed));
+    }
+    if (lock) flock(lock.get(), LOCK_EX);
+    // Another process may have removed the folder before it was locked.
+    if (lock && IsAt(lock.get(), partial)) {
+      return std::unique_ptr<NewFolder>(
+          new NewFolder(path, partial, std::move(lock)));
+    }
   }
-  return std::unique_ptr<NewFolder>(new NewFolder(path, partial));
 }
 
 NewFolder::~NewFolder() {

@@ -3,15 +3,18 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/socket.h"
 
 namespace trivium {
 
 // A folder that appears whole or not at all: it is filled under another name
 // beside its own, ".NAME.partial-PID", and then renamed. A process that is
-// killed leaves that one.
+// killed leaves that one, without its lock; the next one to make the same
+// folder removes it.
 //
 //   auto folder = NewFolder::Create("/models/out");
 //   ... write to (*folder)->path()
@@ -38,10 +41,13 @@ class NewFolder {
   absl::Status Publish();
 
  private:
-  NewFolder(std::string path, std::string partial)
-      : path_(std::move(path)), partial_(std::move(partial)) {}
+  NewFolder(std::string path, std::string partial, UniqueFd lock)
+      : path_(std::move(path)),
+        partial_(std::move(partial)),
+        lock_(std::move(lock)) {}
 
   const std::string path_, partial_;
+  const UniqueFd lock_;  // of partial_, while this object lives
   bool published_ = false;
 };
 

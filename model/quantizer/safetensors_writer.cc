@@ -12,6 +12,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/open_file.h"
 #include "base/status.h"
 #include "nlohmann/json.hpp"
 
@@ -81,11 +82,12 @@ absl::StatusOr<std::unique_ptr<SafetensorsWriter>> SafetensorsWriter::Create(
   std::memcpy(head.data(), &length, sizeof(length));
   head += text;
 
-  const int descriptor =
-      open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  UniqueFd file(
+      open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  const int descriptor = file.get(), error = errno;
   std::unique_ptr<SafetensorsWriter> writer(
-      new SafetensorsWriter(path, descriptor));
-  if (descriptor < 0) return writer->Failed(errno);
+      new SafetensorsWriter(path, std::move(file)));
+  if (descriptor < 0) return writer->Failed(error);
   end = static_cast<int64_t>(head.size());
   for (const Entry* const entry : sorted) {
     writer->begin_.emplace(entry->name, end);
@@ -99,10 +101,6 @@ absl::StatusOr<std::unique_ptr<SafetensorsWriter>> SafetensorsWriter::Create(
   }
   TRIVIUM_RETURN_IF_ERROR(writer->WriteAt(0, std::as_bytes(std::span(head))));
   return writer;
-}
-
-SafetensorsWriter::~SafetensorsWriter() {
-  if (descriptor_ >= 0) close(descriptor_);
 }
 
 absl::Status SafetensorsWriter::Failed(int error) const {
@@ -121,18 +119,12 @@ absl::Status SafetensorsWriter::Write(std::string_view name, int64_t begin,
 
 absl::Status SafetensorsWriter::WriteAt(int64_t at,
                                         std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = pwrite(descriptor_, bytes.data(), bytes.size(), at);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return Failed(written < 0 ? errno : ENOSPC);
-    at += written;
-    bytes = bytes.subspan(static_cast<size_t>(written));
-  }
-  return absl::OkStatus();
+  const int error = WriteAllAt(file_.get(), bytes, at);
+  return error == 0 ? absl::OkStatus() : Failed(error);
 }
 
 absl::Status SafetensorsWriter::Finish() {
-  return fsync(descriptor_) == 0 ? absl::OkStatus() : Failed(errno);
+  return fsync(file_.get()) == 0 ? absl::OkStatus() : Failed(errno);
 }
 
 }  // namespace trivium

@@ -8,10 +8,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/socket.h"
 #include "model/weights/weights.h"
 
 namespace trivium {
@@ -19,8 +21,7 @@ namespace trivium {
 // Writes a .safetensors file whose tensors are too large for memory: first the
 // header, then the tensors' bytes in any order.
 //
-//   auto writer = SafetensorsWriter::Create(path, {{"w", DType::kF16, {2,
-//   3}}});
+//   auto writer = SafetensorsWriter::Create(path, entries);
 //   (*writer)->Write("w", 0, bytes);
 //   (*writer)->Finish();
 class SafetensorsWriter {
@@ -36,10 +37,6 @@ class SafetensorsWriter {
   static absl::StatusOr<std::unique_ptr<SafetensorsWriter>> Create(
       const std::string& path, std::span<const Entry> entries);
 
-  ~SafetensorsWriter();
-  SafetensorsWriter(const SafetensorsWriter&) = delete;
-  SafetensorsWriter& operator=(const SafetensorsWriter&) = delete;
-
   // Writes the bytes of a tensor from byte `begin` on, which must be within it.
   // Several threads may write at the same time.
   absl::Status Write(std::string_view name, int64_t begin,
@@ -52,17 +49,17 @@ class SafetensorsWriter {
   int64_t bytes() const { return bytes_; }
 
  private:
-  SafetensorsWriter(std::string path, int descriptor)
-      : path_(std::move(path)), descriptor_(descriptor) {}
+  SafetensorsWriter(std::string path, UniqueFd file)
+      : path_(std::move(path)), file_(std::move(file)) {}
 
   // `error` is errno.
   absl::Status Failed(int error) const;
   absl::Status WriteAt(int64_t at, std::span<const std::byte> bytes);
 
   const std::string path_;
-  const int descriptor_;
-  std::map<std::string, int64_t, std::less<>>
-      begin_;  // of tensors, in the file
+  const UniqueFd file_;
+  // Where each tensor begins in the file.
+  std::map<std::string, int64_t, std::less<>> begin_;
   int64_t bytes_ = 0;
 };
 

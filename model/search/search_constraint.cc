@@ -6,8 +6,16 @@
 namespace trivium {
 namespace {
 
-// True if the rules may ban a token that a text must have.
+// True if the rules may ban a token that a text must have, or ask for another
+// one.
 bool MayBanText(const DecodingOptions& options) {
+  const TokenTrie& trie = options.constraint->trie();
+  for (const auto& forced : {options.forced_first_id, options.forced_last_id}) {
+    if (forced.has_value() && static_cast<size_t>(*forced) < trie.tokens() &&
+        !trie.bytes(*forced).empty()) {
+      return true;
+    }
+  }
   return !options.banned_sequences.empty() || !options.suppressed_ids.empty() ||
          !options.first_suppressed_ids.empty() ||
          options.no_repeat_ngram_size != 0 || options.source_ngram_size != 0 ||

@@ -33,6 +33,8 @@ constexpr int kMostKeysAhead = 128;
 // With at least this many pieces per thread, threads process whole pieces; with
 // fewer, they split the heads of each piece.
 constexpr int kManyPieces = 4;
+// Bytes of keys and values that a core's share of the last-level cache holds.
+constexpr size_t kCachedBytes = 4 << 20;
 // Key multiplications that justify another thread.
 constexpr double kLeastProducts = 16 << 10;
 
@@ -48,13 +50,22 @@ absl::Status AttentionSublayer::Run(const AttentionTask& task, Rows* rows,
     TRIVIUM_RETURN_IF_ERROR(RunLatent(task, rows, workspace));
   } else {
     TRIVIUM_RETURN_IF_ERROR(Project(task, rows, workspace));
-    rows->other.Resize(rows->rows(), weights.geometry.query_width());
     // Attention writes its output over the queries.
     if (tap_.active()) tap_.CopyQueries(query_.data(), stride_);
+    if (weights.near.has_value()) {
+      TRIVIUM_RETURN_IF_ERROR(
+          near_.Run(task, query_.data(), stride_, rows, workspace));
+    }
+    if (weights.blocks.has_value()) {
+      TRIVIUM_RETURN_IF_ERROR(blocks_.Run(task, rows, workspace));
+    }
+    rows->other.Resize(rows->rows(), weights.output->in());
     AttendAll(task, rows, workspace);
     if (tap_.active()) {
       tap_.CopySums(query_.data(), stride_,
-                    weights.gated ? gates_.data() : nullptr);
+                    weights.gated              ? gates_.data()
+                    : weights.near.has_value() ? near_.joined(0)
+                                               : nullptr);
     }
   }
   TRIVIUM_RETURN_IF_ERROR(weights.output->Forward(
@@ -90,6 +101,7 @@ absl::Status AttentionSublayer::Project(const AttentionTask& task, Rows* rows,
       task.weights.gated
           ? gates_.Reserve(static_cast<size_t>(rows->rows()) * width)
           : nullptr;
+  if (task.weights.near.has_value()) near_.Resize(task, rows->rows());
   return projection.Forward(
       rows->input, rows->rows(), workspace,
       [&](int row, const auto& product, float* key) {
@@ -113,6 +125,10 @@ absl::Status AttentionSublayer::Project(const AttentionTask& task, Rows* rows,
         if (task.weights.values_from_key_product) {
           FinishRow(product.Columns(width, kv_width), key);
           std::copy_n(key, kv_width, value);
+        } else if (task.weights.values_given) {
+          FinishRow(product.Columns(width, kv_width), key);
+          std::copy_n(task.values + static_cast<size_t>(row) * kv_width,
+                      kv_width, value);
         } else {
           FinishRow(product.Columns(width, 2 * kv_width), key);
           read += kv_width;
@@ -120,6 +136,9 @@ absl::Status AttentionSublayer::Project(const AttentionTask& task, Rows* rows,
         if (task.weights.gated) {
           FinishRow(product.Columns(read, width),
                     gates + static_cast<size_t>(row) * width);
+        }
+        if (task.weights.near.has_value()) {
+          FinishRow(product.Columns(read, width), near_.value(row));
         }
         if (task.weights.value_norm.has_value())
           task.weights.value_norm->ApplyToHeads(kv_width, value);
@@ -165,6 +184,19 @@ void AttentionSublayer::ListPieces(const AttentionTask& task) {
   }
 }
 
+int AttentionSublayer::HeadParts(const AttentionTask& task) {
+  const AttentionGeometry& geometry = task.weights.geometry;
+  const size_t window = static_cast<size_t>(geometry.look_back) +
+                        geometry.look_ahead + kQueriesAtOnce;
+  size_t keys = 0;
+  for (const AttentionGroup& group : task.groups) {
+    if (group.rows <= kQueriesAtOnce) continue;
+    keys = std::max(keys, std::min<size_t>(window, group.keys));
+  }
+  const size_t bytes = keys / kTileTokens * KvTileBytes(task.tiles.shape);
+  return static_cast<int>(bytes / kCachedBytes) + 1;
+}
+
 void AttentionSublayer::AttendAll(const AttentionTask& task, Rows* rows,
                                   Workspace* workspace) {
   const AttentionGeometry& geometry = task.weights.geometry;
@@ -186,6 +218,9 @@ void AttentionSublayer::AttendAll(const AttentionTask& task, Rows* rows,
         GateRow({.f32 = gate, .n = width}, {.f32 = attended, .n = width},
                 Activation::kSigmoid, gate);
         attended = gate;
+      } else if (task.weights.near.has_value()) {
+        std::copy_n(attended, width, near_.joined(row));
+        attended = near_.joined(row);
       }
       rows->other.Set(row, attended);
     }
@@ -194,10 +229,12 @@ void AttentionSublayer::AttendAll(const AttentionTask& task, Rows* rows,
   const int pieces = static_cast<int>(pieces_.size());
   // Threads split the pieces if there are many, else the heads: those of keys
   // or, of latent attention, which has one of these, those of queries.
-  const int heads_to_split =
-      task.weights.latent.has_value() ? geometry.heads : geometry.kv_heads;
+  const bool latent = task.weights.latent.has_value();
+  const int heads_to_split = latent ? geometry.heads : geometry.kv_heads;
   const int parts =
-      pieces < kManyPieces * threads ? std::min(threads, heads_to_split) : 1;
+      std::min(heads_to_split,
+               std::max(pieces < kManyPieces * threads ? threads : 1,
+                        latent || !task.in_tiles() ? 1 : HeadParts(task)));
   double products = 0;
   for (const AttentionGroup& group : task.groups) {
     products += static_cast<double>(group.rows) * group.keys * width;
@@ -260,6 +297,9 @@ void AttentionSublayer::Attend(const AttentionTask& task, const Piece& piece,
       .sinks = task.weights.sinks.data(),
       .out = query,
       .out_stride = stride_};
+  if (task.weights.blocks.has_value()) {
+    return AttendToBlocks(piece, task, call, scratch);
+  }
   if (task.relative != nullptr) {
     call.bias = task.relative->bias(task.layer);
     call.bias_stride = task.relative->bias_stride();
@@ -281,6 +321,38 @@ void AttentionSublayer::Attend(const AttentionTask& task, const Piece& piece,
   }
   trivium::Attend(call);
   if (call.weights != nullptr) CopyMaps(task, piece, heads, call);
+}
+
+void AttentionSublayer::AttendToBlocks(const Piece& piece,
+                                       const AttentionTask& task,
+                                       AttentionCall call,
+                                       Scratch* scratch) const {
+  const AttentionGroup& group = task.groups[piece.group];
+  const AttentionGeometry& geometry = task.weights.geometry;
+  const int sharing = geometry.heads / geometry.kv_heads;
+  for (int q = 0; q < piece.queries; ++q) {
+    const int position = group.position + piece.first + q;
+    const BlockKeysRunner::NearKeys near =
+        blocks_.Prepare(task, piece.group, position, &scratch->blocks, &call);
+    const size_t padded = PaddedKeys(call.keys);
+    if (group.maps != nullptr) {
+      call.weights = scratch->kept.Reserve(geometry.heads * padded);
+    }
+    call.scratch = scratch->kernel.Reserve(AttentionScratchSize(call));
+    trivium::Attend(call);
+    call.query += stride_;
+    call.out += stride_;
+    if (group.maps == nullptr) continue;
+    for (int head = call.begin_head * sharing; head < call.end_head * sharing;
+         ++head) {
+      float* map = group.maps->Map(task.layer, head);
+      if (map == nullptr) continue;
+      map += static_cast<size_t>(piece.first + q) * group.maps->keys();
+      std::fill_n(map, group.keys, 0.0f);
+      std::copy_n(call.weights + head * padded + near.place,
+                  near.end - near.begin, map + near.begin);
+    }
+  }
 }
 
 void AttentionSublayer::CopyMaps(const AttentionTask& task, const Piece& piece,

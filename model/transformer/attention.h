@@ -9,11 +9,13 @@
 #include "model/kernels/attention.h"
 #include "model/kernels/buffer.h"
 #include "model/transformer/attention_maps.h"
+#include "model/transformer/block_keys.h"
 #include "model/transformer/head_tap.h"
 #include "model/transformer/kv_cache.h"
 #include "model/transformer/latent_attention.h"
 #include "model/transformer/layer.h"
 #include "model/transformer/linear.h"
+#include "model/transformer/near_heads.h"
 #include "model/transformer/relative_attention.h"
 #include "model/transformer/rotary.h"
 #include "model/transformer/rows.h"
@@ -56,6 +58,8 @@ struct AttentionTask {
   KvTiles tiles = {};                  // of this layer
   const RelativeAttention* relative = nullptr;  // of the stack
   const Linear* reader = nullptr;               // see Rows
+  // [rows, kv_width]; only if Attention::values_given.
+  const float* values = nullptr;
 
   // False for disentangled attention, which keeps keys and values beside the
   // queries.
@@ -68,7 +72,8 @@ struct AttentionTask {
 // cross-attention to a source. Each worker has one.
 class AttentionSublayer {
  public:
-  explicit AttentionSublayer(const Formats& formats) : latent_(formats) {}
+  explicit AttentionSublayer(const Formats& formats)
+      : latent_(formats), near_(formats), blocks_(formats) {}
 
   absl::Status Run(const AttentionTask& task, Rows* rows, Workspace* workspace);
 
@@ -90,6 +95,7 @@ class AttentionSublayer {
     Buffer<float> kept;    // [heads, queries, padded keys]
     Buffer<float> scores;  // the same
     std::vector<const char*> tiles, next_tiles;
+    BlockKeysRunner::Scratch blocks;
   };
 
   // Computes queries into query_, and keys and values into their tiles.
@@ -101,6 +107,10 @@ class AttentionSublayer {
   // Normalizes and turns a row's queries, where the layer does that.
   static void PlaceQuery(const AttentionTask& task, int row, float* query);
   void ListPieces(const AttentionTask& task);
+  // Returns how many ranges of KV heads to process one after the other, each
+  // for all pieces, so that a range's keys and values stay in the last-level
+  // cache from piece to piece of a long group.
+  static int HeadParts(const AttentionTask& task);
   // Runs latent attention, see latent_attention.h.
   absl::Status RunLatent(const AttentionTask& task, Rows* rows,
                          Workspace* workspace);
@@ -111,6 +121,9 @@ class AttentionSublayer {
   // null; its first keys are prefetched.
   void Attend(const AttentionTask& task, const Piece& piece, Heads heads,
               const Piece* next, Scratch* scratch);
+  // Does the same for queries that see blocks, too, one by one.
+  void AttendToBlocks(const Piece& piece, const AttentionTask& task,
+                      AttentionCall call, Scratch* scratch) const;
   // Copies what `call`, the one of `piece`, has written to its weights and
   // scores.
   void CopyMaps(const AttentionTask& task, const Piece& piece, Heads heads,
@@ -122,6 +135,8 @@ class AttentionSublayer {
                 AttentionCall* call, Scratch* scratch);
 
   LatentProducts latent_;
+  NearHeadsRunner near_;
+  BlockKeysRunner blocks_;
   HeadTap tap_;
   size_t stride_ = 0;    // floats between rows of query_
   Buffer<float> query_;  // [rows, stride_]

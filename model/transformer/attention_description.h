@@ -24,16 +24,17 @@ struct LinearTensors {
 
 // weight [d_model]; bias [d_model] or null.
 struct NormTensors {
-  // Layer normalization (Ba et al. 2016) or root mean square normalization,
-  // which has no bias (Zhang and Sennrich 2019). A new kind also needs its rows
-  // in kernels/row_ops.h, Norm (layer.h), HeadTrace::rms (head_trace.h), and
-  // its plain loop in tests/support/reference_rows.cc.
-  enum class Kind { kLayer, kRms };
+  // Layer normalization (Ba et al. 2016), root mean square normalization, which
+  // has no bias (Zhang and Sennrich 2019), or weight * x + bias (MobileBERT). A
+  // new kind also needs its rows in kernels/row_ops.h, Norm (layer.h), a word
+  // in HeadTrace, and its plain loop in tests/support/reference_rows.cc.
+  enum class Kind { kLayer, kRms, kNone };
 
   const TensorView* weight = nullptr;
   const TensorView* bias = nullptr;
   Kind kind = Kind::kLayer;
   bool one_plus_weight = false;  // multiply by 1 + weight (Gemma)
+  std::optional<float> epsilon = std::nullopt;  // if not the stack's
 
   bool operator==(const NormTensors&) const = default;
 };
@@ -129,6 +130,35 @@ struct LatentDescription {
   bool operator==(const LatentDescription&) const = default;
 };
 
+// Heads beside those of attention, as many and of their size, that average the
+// values of near tokens ("ConvBERT", Jiang et al. 2020). For token i, its input
+// x and its queries q, with k from 0 to K - 1 and n = i + k - K / 2:
+//   s_i = W_s (sum over k of d_k * x_n) + b_s
+//   w_i = softmax over k of W_w (q_i * s_i) + b_w, for each head
+//   y_i = sum over k of w_ik v_n,  v_n = W_v x_n + b_v
+// x and v are 0 outside the text.
+struct NearHeadsDescription {
+  int width = 0;                          // K, odd
+  const TensorView* depthwise = nullptr;  // d, [d_model, 1, K]
+  LinearTensors span;                     // W_s, [query_width, d_model]
+  LinearTensors weights;                  // W_w, [heads x K, query_width]
+  LinearTensors value;                    // W_v, [query_width, d_model]
+
+  bool operator==(const NearHeadsDescription&) const = default;
+};
+
+// Keys and values that each query sees beside those of tokens ("LongT5", Guo et
+// al. 2022). There is one for each whole block of `size` tokens: the layer's
+// key and value of norm(the sum of the block's inputs). Tokens after the last
+// whole block belong to it. Biases are
+// RelativeAttentionDescription::block_bias.
+struct BlockKeysDescription {
+  int size = 0;
+  NormTensors norm;
+
+  bool operator==(const BlockKeysDescription&) const = default;
+};
+
 struct AttentionDescription {
   AttentionGeometry geometry;
   // Shapes: query [query_width, d_model], key and value [kv_width, d_model],
@@ -148,6 +178,11 @@ struct AttentionDescription {
   // [query_width, d_model]. If set, what the output layer reads is multiplied
   // by sigmoid(gate x), x being what the queries read (Qwen3-Next).
   std::optional<LinearTensors> gate = std::nullopt;
+  // Only in encoders, without a norm before attention. `output` is then
+  // [d_model, 2 query_width] and reads attention's heads, then these.
+  std::optional<NearHeadsDescription> near = std::nullopt;
+  // Only in encoders with relative attention that is a bias.
+  std::optional<BlockKeysDescription> blocks = std::nullopt;
 
   bool operator==(const AttentionDescription&) const = default;
 };
@@ -184,6 +219,9 @@ struct RelativeAttentionDescription {
   // [heads], replaces `bias` if not empty: b = -slope |i - j| (ALiBi, Press et
   // al. 2022). `buckets` and `span` are not used.
   std::vector<float> slopes = {};
+  // [span, heads]: b of a query and a block, by the distance of its own block
+  // from that block; null: no layer has BlockKeysDescription.
+  const TensorView* block_bias = nullptr;
 };
 
 }  // namespace trivium

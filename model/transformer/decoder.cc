@@ -63,7 +63,7 @@ absl::Status Decoder::Run(std::span<const Item> items, KvCache* cache,
                       .layer = layer,
                       .groups = states_,
                       .states = cache->state_memory(),
-                      .reader = weights.feed_forward.reader()},
+                      .reader = weights.feed_forward_reader()},
                      &rows_, workspace));
       timer->End(&PhaseSeconds::self_attention);
     }
@@ -80,7 +80,7 @@ absl::Status Decoder::Run(std::span<const Item> items, KvCache* cache,
           .relative =
               stack_.relative_attention ? &*stack_.relative_attention : nullptr,
           .reader = cross.has_value() ? &cross->projection
-                                      : weights.feed_forward.reader()};
+                                      : weights.feed_forward_reader()};
       TRIVIUM_RETURN_IF_ERROR(weights.recurrent
                                   ? recurrence_.Run(task, &rows_, workspace)
                                   : attention_.Run(task, &rows_, workspace));
@@ -91,7 +91,7 @@ absl::Status Decoder::Run(std::span<const Item> items, KvCache* cache,
                             .layer = layer,
                             .groups = reading.cross,
                             .tiles = cache->Tiles(layer),
-                            .reader = weights.feed_forward.reader()},
+                            .reader = weights.feed_forward_reader()},
                            &rows_, workspace));
         timer->End(&PhaseSeconds::cross_attention);
       }

@@ -24,7 +24,7 @@ struct Visitor {
   }
 
   void ForEach(const NormTensors& tensors) const {
-    const auto& [weight, bias, kind, one_plus_weight] = tensors;
+    const auto& [weight, bias, kind, one_plus_weight, epsilon] = tensors;
     for (const TensorView* tensor : {weight, bias}) ForEach(tensor);
   }
 
@@ -43,8 +43,8 @@ struct Visitor {
 
   void ForEach(const AttentionDescription& description) const {
     const auto& [geometry, query, key, value, output, query_norm, key_norm,
-                 norms_after_rotary, sinks, value_norm, latent, gate] =
-        description;
+                 norms_after_rotary, sinks, value_norm, latent, gate, near,
+                 blocks] = description;
     for (const auto* linear : {&query, &key, &value, &output}) {
       ForEach(*linear);
     }
@@ -54,6 +54,14 @@ struct Visitor {
     ForEach(value_norm);
     ForEach(latent);
     ForEach(gate);
+    ForEach(near);
+    if (blocks.has_value()) ForEach(blocks->norm);
+  }
+
+  void ForEach(const NearHeadsDescription& description) const {
+    const auto& [width, depthwise, span, weights, value] = description;
+    ForEach(depthwise);
+    for (const auto* linear : {&span, &weights, &value}) ForEach(*linear);
   }
 
   void ForEach(const LatentDescription& description) const {
@@ -120,8 +128,8 @@ struct Visitor {
     const auto& [self_attention, recurrence, mixer, position_key,
                  position_query, position_bias, self_attention_norms,
                  cross_attention, cross_attention_norms, gate, up, down,
-                 experts, feed_forward_norms, parallel, token_input, factor] =
-        tensors;
+                 experts, feed_forward_norms, parallel, token_input, factor,
+                 earlier_feed_forwards, bottleneck] = tensors;
     ForEach(self_attention);
     ForEach(recurrence);
     ForEach(mixer);
@@ -137,6 +145,28 @@ struct Visitor {
     ForEach(experts);
     ForEach(feed_forward_norms);
     ForEach(token_input);
+    for (const auto& feed_forward : earlier_feed_forwards) {
+      ForEach(feed_forward);
+    }
+    ForEach(bottleneck);
+  }
+
+  void ForEach(const FeedForwardTensors& tensors) const {
+    const auto& [up, down, norms] = tensors;
+    ForEach(up);
+    ForEach(down);
+    ForEach(norms);
+  }
+
+  void ForEach(const BottleneckDescription& description) const {
+    const auto& [width, input, input_norm, attention, attention_norm, output,
+                 output_norm] = description;
+    ForEach(input);
+    ForEach(input_norm);
+    ForEach(attention);
+    ForEach(attention_norm);
+    ForEach(output);
+    ForEach(output_norm);
   }
 
   void ForEach(const TokenInputTensors& tensors) const {
@@ -155,7 +185,8 @@ struct Visitor {
   }
 
   void ForEach(const EmbeddingTensors& tensors) const {
-    const auto& [tokens, positions, types, projection] = tensors;
+    const auto& [tokens, positions, types, projection, projects_tokens,
+                 trigrams] = tensors;
     for (const TensorView* tensor : {tokens, positions, types}) {
       ForEach(tensor);
     }
@@ -163,8 +194,9 @@ struct Visitor {
   }
 
   void ForEach(const RelativeAttentionDescription& description) const {
-    const auto& [buckets, span, max_distance, embeddings, norm, bias, slopes] =
-        description;
+    const auto& [buckets, span, max_distance, embeddings, norm, bias, slopes,
+                 block_bias] = description;
+    ForEach(block_bias);
     ForEach(embeddings);
     ForEach(norm);
     ForEach(bias);

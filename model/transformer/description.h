@@ -40,6 +40,13 @@ struct EmbeddingTensors {
   const TensorView* types = nullptr;  // [type_vocabulary, width] or null
   // [d_model, width], after the embedding norm (ALBERT, ELECTRA).
   std::optional<LinearTensors> projection;
+  // True: the projection reads the token's embedding alone. Positions and types
+  // are [.., d_model], and they and the norm come behind it (MobileBERT).
+  bool projects_tokens = false;
+  // True: the projection is [d_model, 3 width] and reads the embeddings of the
+  // next token, of this one and of the one before, zeros beyond the text. Needs
+  // projects_tokens and an encoder.
+  bool trigrams = false;
 };
 
 // An input of each layer that depends on the token and on the first layer's

@@ -168,7 +168,10 @@ Embeddings::Embeddings(const StackDescription& stack,
       read(*stack.embeddings.positions, &positions_);
       break;
   }
-  if (stack.embeddings.types != nullptr) read(*stack.embeddings.types, &types_);
+  if (stack.embeddings.types != nullptr) {
+    types_width_ = static_cast<int>(stack.embeddings.types->shape[1]);
+    read(*stack.embeddings.types, &types_);
+  }
 }
 
 void Embeddings::Lookup(int32_t token, float* x) const {
@@ -190,7 +193,9 @@ void Embeddings::AddPosition(int position, float* x) const {
 
 void Embeddings::AddType(int32_t type, float* x) const {
   if (types_.empty()) return;
-  AddRow({.f32 = &types_[static_cast<size_t>(type) * width_], .n = width_}, x);
+  AddRow({.f32 = &types_[static_cast<size_t>(type) * types_width_],
+          .n = types_width_},
+         x);
 }
 
 int Embeddings::Position(int32_t token, int place) const {

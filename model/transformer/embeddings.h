@@ -80,6 +80,7 @@ class Embeddings {
 
   PositionEncoding encoding() const { return encoding_; }
   int positions_width() const { return positions_width_; }
+  int types_width() const { return types_width_; }
   bool has_types() const { return !types_.empty(); }
 
   // Sets x [width] = scale * the embedding of a token in [0, vocabulary).
@@ -113,7 +114,8 @@ class Embeddings {
   // sinusoidal ones the first are here; others are computed on request, for a
   // config may claim any number of positions.
   std::vector<float> positions_;
-  std::vector<float> types_;  // [type_vocabulary, width], or empty
+  int types_width_ = 0;
+  std::vector<float> types_;  // [type_vocabulary, types_width_], or empty
 };
 
 }  // namespace trivium

@@ -28,6 +28,10 @@ Encoder::Encoder(const Transformer& weights)
       attention_(weights.formats()),
       heads_(weights.pooler(), weights.head()),
       turns_(stack_.rotary) {
+  const auto& bottleneck = stack_.layers[0].bottleneck;
+  if (bottleneck.has_value()) {
+    inner_.emplace(weights.formats(), bottleneck->width);
+  }
   if (const SecondStack* const second = weights.second_stack()) {
     second_reading_.emplace(*second, weights.formats());
   }
@@ -41,10 +45,7 @@ absl::Status Encoder::Run(std::span<SourceState* const> sources, int layers,
   const int end = std::min(begin + layers, all);
   if (begin == 0) KeepHidden(sources, 0);
   for (int layer = begin; layer < end; ++layer) {
-    TRIVIUM_RETURN_IF_ERROR(SelfAttention(layer, workspace));
-    if (layer + 1 == all) KeepRead(sources);
-    TRIVIUM_RETURN_IF_ERROR(rows_.FeedForward(
-        stack_.layers[layer], stack_.FirstReader(layer + 1), workspace));
+    TRIVIUM_RETURN_IF_ERROR(RunLayer(layer, sources, workspace));
     if (layer + 1 < all) KeepHidden(sources, layer + 1);
   }
   if (end == all) {
@@ -158,7 +159,28 @@ void Encoder::Arrange(std::span<SourceState* const> sources) {
   }
 }
 
-absl::Status Encoder::SelfAttention(int index, Workspace* workspace) {
+absl::Status Encoder::RunLayer(int index, std::span<SourceState* const> sources,
+                               Workspace* workspace) {
+  const Layer& layer = stack_.layers[index];
+  const bool last = index + 1 == static_cast<int>(stack_.layers.size());
+  const Linear* const next = stack_.FirstReader(index + 1);
+  if (!layer.bottleneck.has_value()) {
+    TRIVIUM_RETURN_IF_ERROR(SelfAttention(index, &rows_, workspace));
+    if (last) KeepRead(sources);
+    return rows_.FeedForward(layer, next, workspace);
+  }
+  const size_t kv_width = layer.self_attention.geometry.kv_width();
+  TRIVIUM_RETURN_IF_ERROR(rows_.EnterBottleneck(
+      layer, &*inner_, values_.Reserve(kv_width * rows_.rows()), workspace));
+  TRIVIUM_RETURN_IF_ERROR(SelfAttention(index, &*inner_, workspace));
+  if (last) KeepRead(sources);
+  TRIVIUM_RETURN_IF_ERROR(
+      inner_->FeedForward(layer, &layer.bottleneck->output, workspace));
+  return rows_.LeaveBottleneck(layer, &*inner_, next, workspace);
+}
+
+absl::Status Encoder::SelfAttention(int index, Rows* rows,
+                                    Workspace* workspace) {
   const Layer& layer = stack_.layers[index];
   const AttentionGeometry& geometry = layer.self_attention.geometry;
   AttentionTask task = {.weights = layer.self_attention,
@@ -169,14 +191,15 @@ absl::Status Encoder::SelfAttention(int index, Workspace* workspace) {
                         .relative = stack_.relative_attention
                                         ? &*stack_.relative_attention
                                         : nullptr,
-                        .reader = layer.feed_forward.reader()};
+                        .reader = layer.feed_forward_reader(),
+                        .values = values_.data()};
   if (task.in_tiles()) {
     task.tiles.shape = geometry.kv_shape(weights_.formats().encoder_kv);
     task.tiles.stride = KvTileBytes(task.tiles.shape);
     task.tiles.first =
         tiles_.Reserve(task.tiles.stride * (places_.back().block + 1));
   }
-  return attention_.Run(task, &rows_, workspace);
+  return attention_.Run(task, rows, workspace);
 }
 
 void Encoder::KeepRead(std::span<SourceState* const> sources) {
@@ -205,6 +228,7 @@ void Encoder::KeepRead(std::span<SourceState* const> sources) {
   source_of_row_.resize(kept_.size());
   position_of_row_.resize(kept_.size());
   rows_.Keep(kept_);
+  if (inner_.has_value()) inner_->Keep(kept_);
 }
 
 void Encoder::KeepHidden(std::span<SourceState* const> sources, int layer) {

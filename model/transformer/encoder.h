@@ -33,13 +33,18 @@ class Encoder {
                    KvCache* cache, Workspace* workspace);
 
   // Records what linear layers read in `maxima`.
-  void Observe(InputMaxima* maxima) { rows_.Observe(maxima); }
+  void Observe(InputMaxima* maxima) {
+    rows_.Observe(maxima);
+    if (inner_.has_value()) inner_->Observe(maxima);
+  }
 
  private:
   absl::Status Load(std::span<SourceState* const> sources,
                     Workspace* workspace);
   void Arrange(std::span<SourceState* const> sources);
-  absl::Status SelfAttention(int layer, Workspace* workspace);
+  absl::Status RunLayer(int layer, std::span<SourceState* const> sources,
+                        Workspace* workspace);
+  absl::Status SelfAttention(int layer, Rows* rows, Workspace* workspace);
   // Drops the rows that nothing reads after the last attention.
   void KeepRead(std::span<SourceState* const> sources);
   // Stores the rows as the hidden states of `layer` for the sources that
@@ -56,6 +61,8 @@ class Encoder {
   const Transformer& weights_;
   const Stack& stack_;
   Rows rows_;
+  std::optional<Rows> inner_;  // of layers with a bottleneck
+  Buffer<float> values_;       // that are given to attention, [rows, kv_width]
   InputEmbedding embedding_;
   std::vector<InputEmbedding::Token> tokens_;  // of all sources
   std::vector<int> positions_;                 // of one source's tokens

@@ -90,16 +90,16 @@ void HeadTap::CopyMaps(const AttentionGroup& group, int first,
   }
 }
 
-void HeadTap::CopySums(const float* sums, size_t stride, const float* gated) {
-  const AttentionGeometry& geometry = task_->weights.geometry;
-  const int size = geometry.head_size, width = geometry.query_width();
+void HeadTap::CopySums(const float* sums, size_t stride, const float* other) {
+  const int size = task_->weights.geometry.head_size;
+  const int width = task_->weights.output->in();
   for (const AttentionGroup* group : groups_) {
     HeadTrace& trace = *group->trace;
     CopyRows(sums + group->first * stride, stride, group->rows,
              trace.choice.head * size, size, group->trace_row, trace.queries,
              &trace.sum);
-    const float* const joined = gated != nullptr ? gated : sums;
-    const size_t joined_stride = gated != nullptr ? width : stride;
+    const float* const joined = other != nullptr ? other : sums;
+    const size_t joined_stride = other != nullptr ? width : stride;
     CopyRows(joined + group->first * joined_stride, joined_stride, group->rows,
              0, width, group->trace_row, trace.queries, &trace.joined);
   }
@@ -161,9 +161,11 @@ void HeadTap::Describe(HeadTrace* trace) const {
   for (const std::optional<Norm>* norm :
        {&norms.before, &norms.of_output, &norms.after, &norms.of_sum}) {
     if (!norm->has_value()) continue;
-    // No default: the trace has a word for each kind (HeadTrace::rms).
+    // No default, so that the compiler warns of a new kind. A trace has no word
+    // for kNone yet: it looks like a layer norm.
     switch ((*norm)->kind) {
       case NormTensors::Kind::kLayer:
+      case NormTensors::Kind::kNone:
         trace->rms = false;
         break;
       case NormTensors::Kind::kRms:
@@ -202,7 +204,7 @@ void TraceEmbeddings(const Stack& stack,
   trace->output.Resize(trace->queries, stack.d_model);
   trace->token.Resize(trace->queries, embeddings.width());
   if (embeddings.has_types()) {
-    trace->segment.Resize(trace->queries, embeddings.width());
+    trace->segment.Resize(trace->queries, embeddings.types_width());
   }
   if (embeddings.encoding() != PositionEncoding::kNone) {
     trace->position.Resize(trace->queries, embeddings.positions_width());
@@ -248,6 +250,16 @@ absl::Status CheckTracedHead(const Transformer& weights, bool decoder,
     }
   }
   const Layer& layer = stack->layers[choice.layer];
+  if (layer.self_attention.blocks.has_value() && !choice.cross) {
+    return absl::InvalidArgumentError(
+        "is of a model whose queries see blocks of tokens beside tokens "
+        "(LongT5); leave it out");
+  }
+  if (layer.bottleneck.has_value()) {
+    return absl::InvalidArgumentError(
+        "is of a model whose attention reads a narrower stream inside each "
+        "layer (MobileBERT); leave it out");
+  }
   if (choice.cross && !layer.cross_attention.has_value()) {
     return absl::InvalidArgumentError(
         "is of the attention to a source, and the model has no source; leave "

@@ -39,8 +39,8 @@ class HeadTap {
                 const AttentionCall& call, const float* scores,
                 const float* weights) const;
   // Copies the heads' sums of [rows, stride], and what the output layer reads:
-  // `gated` [rows, query width] or, if it is null, the sums.
-  void CopySums(const float* sums, size_t stride, const float* gated);
+  // `other`, which is as wide as its input, or, if it is null, the sums.
+  void CopySums(const float* sums, size_t stride, const float* other);
   // Copies a row of the output layer's product. Threads may copy different rows
   // at the same time.
   void CopyOutput(int row, const ProductRow& product) const;

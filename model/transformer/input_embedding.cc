@@ -1,11 +1,14 @@
 #include "model/transformer/input_embedding.h"
 
+#include <algorithm>
+
 #include "base/status.h"
 
 namespace trivium {
 
 absl::Status InputEmbedding::Run(std::span<const Token> tokens, Rows* rows,
                                  Workspace* workspace) {
+  if (stack_.projects_tokens) return RunProjected(tokens, rows, workspace);
   const Embeddings& embeddings = stack_.embeddings;
   const bool projected = stack_.embedding_projection.has_value();
   const int width = embeddings.width();
@@ -46,6 +49,40 @@ absl::Status InputEmbedding::Run(std::span<const Token> tokens, Rows* rows,
       }));
   rows->Embedded(std::nullopt, workspace);
   return RunTokenInputs(tokens, rows, workspace);
+}
+
+absl::Status InputEmbedding::RunProjected(std::span<const Token> tokens,
+                                          Rows* rows, Workspace* workspace) {
+  const Embeddings& embeddings = stack_.embeddings;
+  const Linear& projection = *stack_.embedding_projection;
+  const int width = embeddings.width();
+  const int count = static_cast<int>(tokens.size());
+  narrow_.Resize(count, projection.in());
+  row_.resize(projection.in());
+  for (int row = 0; row < count; ++row) {
+    float* x = row_.data();
+    if (stack_.trigrams) {
+      std::fill(row_.begin(), row_.end(), 0.0f);
+      if (row + 1 < count && tokens[row + 1].position != 0) {
+        embeddings.Lookup(tokens[row + 1].id, x);
+      }
+      if (tokens[row].position != 0) {
+        embeddings.Lookup(tokens[row - 1].id, x + 2 * width);
+      }
+      x += width;
+    }
+    embeddings.Lookup(tokens[row].id, x);
+    narrow_.Set(row, row_.data());
+  }
+  TRIVIUM_RETURN_IF_ERROR(projection.Forward(
+      narrow_, count, workspace, [&](int row, const auto& product, float*) {
+        float* const x = rows->x(row);
+        FinishRow(product, x);
+        embeddings.AddPosition(tokens[row].position, x);
+        embeddings.AddType(tokens[row].type, x);
+      }));
+  rows->Embedded(stack_.embedding_norm, workspace);
+  return absl::OkStatus();
 }
 
 absl::Status InputEmbedding::RunTokenInputs(std::span<const Token> tokens,

@@ -18,13 +18,16 @@ namespace trivium {
 // where norm and projection P are optional. If positions are as wide as the
 // layers but tokens are not:
 //   x = P norm(scale * token + segment) + position
-// and so they are, without P, if positions_after_norm is set.
+// and so they are, without P, if positions_after_norm is set. With
+// projects_tokens:
+//   x = norm(P (scale * token) + position + segment)
+// where P may read the tokens before and behind, too (trigrams).
 // Each worker has one.
 class InputEmbedding {
  public:
   struct Token {
     int32_t id;
-    int position;
+    int position;      // with trigrams, 0 begins a text
     int32_t type = 0;  // segment
   };
 
@@ -48,6 +51,9 @@ class InputEmbedding {
   }
 
  private:
+  // The same with projects_tokens.
+  absl::Status RunProjected(std::span<const Token> tokens, Rows* rows,
+                            Workspace* workspace);
   absl::Status RunTokenInputs(std::span<const Token> tokens, Rows* rows,
                               Workspace* workspace);
 

@@ -1,5 +1,6 @@
 #include "model/transformer/layer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/status.h"
@@ -46,11 +47,36 @@ absl::Status ForEachLinear(const LayerDescription& description, Layer* layer,
   } else {
     std::vector<LinearTensors> parts = {self.query};
     if (self.geometry.reads < 0) parts.push_back(self.key);
-    if (self.value.weight != nullptr) parts.push_back(self.value);
+    if (self.value.weight != nullptr && !layer->self_attention.values_given) {
+      parts.push_back(self.value);
+    }
     if (self.gate.has_value()) parts.push_back(*self.gate);
+    if (self.near.has_value()) {
+      NearHeads& near = *layer->self_attention.near;
+      TRIVIUM_RETURN_IF_ERROR(pack(Parts{self.near->span}, &near.span));
+      TRIVIUM_RETURN_IF_ERROR(pack(Parts{self.near->weights}, &near.weights));
+      parts.push_back(self.near->value);
+    }
     TRIVIUM_RETURN_IF_ERROR(pack(parts, &layer->self_attention.projection));
     TRIVIUM_RETURN_IF_ERROR(
         pack(Parts{self.output}, &*layer->self_attention.output));
+  }
+  if (description.bottleneck.has_value()) {
+    const BottleneckDescription& bottleneck = *description.bottleneck;
+    std::vector<LinearTensors> parts = {bottleneck.input};
+    if (bottleneck.attention.has_value()) {
+      parts.push_back(*bottleneck.attention);
+      parts.push_back(self.value);
+    }
+    TRIVIUM_RETURN_IF_ERROR(pack(parts, &layer->bottleneck->input));
+    TRIVIUM_RETURN_IF_ERROR(
+        pack(Parts{bottleneck.output}, &layer->bottleneck->output));
+  }
+  for (size_t i = 0; i < description.earlier_feed_forwards.size(); ++i) {
+    const auto& [up, down, norms] = description.earlier_feed_forwards[i];
+    Expert& expert = layer->earlier_feed_forwards[i].feed_forward.experts[0];
+    TRIVIUM_RETURN_IF_ERROR(pack(Parts{up}, &expert.up));
+    TRIVIUM_RETURN_IF_ERROR(pack(Parts{down}, &expert.down));
   }
   if (description.token_input.has_value()) {
     const TokenInputTensors& input = *description.token_input;
@@ -127,6 +153,19 @@ Latent EmptyLatent(const LatentDescription& description) {
   return latent;
 }
 
+NearHeads EmptyNearHeads(const NearHeadsDescription& description) {
+  NearHeads near;
+  near.width = description.width;
+  const F32Vector given = F32Vector::Of(description.depthwise);
+  const size_t width = description.width;
+  const size_t channels = given.values.size() / width;
+  near.depthwise.values.resize(given.values.size());
+  for (size_t i = 0; i < given.values.size(); ++i) {
+    near.depthwise.values[i % width * channels + i / width] = given.values[i];
+  }
+  return near;
+}
+
 absl::StatusOr<FeedForward> EmptyFeedForward(
     const LayerDescription& description, const StackDescription& stack) {
   FeedForward feed_forward;
@@ -155,7 +194,7 @@ Norm Norm::Create(const NormTensors& tensors, float epsilon) {
   Norm norm = {.kind = tensors.kind,
                .gamma = F32Vector::Of(tensors.weight).values,
                .beta = F32Vector::Of(tensors.bias).values,
-               .epsilon = epsilon};
+               .epsilon = tensors.epsilon.value_or(epsilon)};
   if (tensors.one_plus_weight) {
     for (float& factor : norm.gamma) factor += 1;
   }
@@ -164,6 +203,20 @@ Norm Norm::Create(const NormTensors& tensors, float epsilon) {
     norm.head_size = static_cast<int>(tensors.weight->shape[1]);
   }
   return norm;
+}
+
+Range Norm::AddUnnormed(int first, const ProductRow& x, const float* residual,
+                        float* y) const {
+  const int n = x.n;
+  if (residual == nullptr) {
+    FinishRow(x, y);
+  } else {
+    if (residual != y) std::copy_n(residual, n, y);
+    AddRow(x, y);
+  }
+  for (int i = 0; i < n; ++i) y[i] *= gamma[first + i];
+  if (!beta.empty()) AddRow({.f32 = beta.data() + first, .n = n}, y);
+  return RangeOf(y, n);
 }
 
 Norms Norms::Create(const SublayerNorms& norms, float epsilon) {
@@ -210,11 +263,21 @@ absl::StatusOr<Layer> Layer::Create(const LayerDescription& description,
   }
   layer.self_attention.values_from_key_product =
       self.geometry.reads < 0 && self.value.weight == nullptr;
+  layer.self_attention.values_given =
+      description.bottleneck.has_value() &&
+      description.bottleneck->attention.has_value();
   layer.self_attention.norms_after_rotary = self.norms_after_rotary;
   layer.self_attention.parallel = description.parallel;
   layer.self_attention.sinks = F32Vector::Of(self.sinks);
   if (self.latent.has_value()) {
     layer.self_attention.latent = EmptyLatent(*self.latent);
+  }
+  if (self.near.has_value()) {
+    layer.self_attention.near = EmptyNearHeads(*self.near);
+  }
+  if (self.blocks.has_value()) {
+    layer.self_attention.blocks = {self.blocks->size,
+                                   Norm::Create(self.blocks->norm, epsilon)};
   }
   if (description.cross_attention.has_value()) {
     Attention& cross = layer.cross_attention.emplace();
@@ -231,6 +294,22 @@ absl::StatusOr<Layer> Layer::Create(const LayerDescription& description,
     input.activation = stack.activation;
   }
   layer.factor = description.factor;
+  for (const FeedForwardTensors& earlier : description.earlier_feed_forwards) {
+    EarlierFeedForward& packed = layer.earlier_feed_forwards.emplace_back();
+    packed.feed_forward.activation = stack.activation;
+    packed.feed_forward.experts.resize(1);
+    packed.norms = Norms::Create(earlier.norms, epsilon);
+  }
+  if (description.bottleneck.has_value()) {
+    const BottleneckDescription& bottleneck = *description.bottleneck;
+    Bottleneck& packed = layer.bottleneck.emplace();
+    packed.width = bottleneck.width;
+    packed.input_norm = Norm::Create(bottleneck.input_norm, epsilon);
+    if (bottleneck.attention_norm.has_value()) {
+      packed.attention_norm = Norm::Create(*bottleneck.attention_norm, epsilon);
+    }
+    packed.norms.after = Norm::Create(bottleneck.output_norm, epsilon);
+  }
   TRIVIUM_ASSIGN_OR_RETURN(layer.feed_forward,
                            EmptyFeedForward(description, stack));
   TRIVIUM_RETURN_IF_ERROR(ForEachLinear(

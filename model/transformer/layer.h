@@ -27,6 +27,7 @@ struct Norm {
   // after the other: ApplyToHeads only.
   int head_size = 0;
 
+  // `epsilon` is the stack's.
   static Norm Create(const NormTensors& tensors, float epsilon);
   int64_t bytes() const {
     return static_cast<int64_t>((gamma.size() + beta.size()) * sizeof(float));
@@ -62,10 +63,14 @@ struct Norm {
         break;
       case NormTensors::Kind::kRms:
         return AddRmsNormRow(x, residual, gamma.data() + first, epsilon, y);
+      case NormTensors::Kind::kNone:
+        return AddUnnormed(first, x, residual, y);
     }
     return AddNormRow(x, residual, gamma.data() + first,
                       beta.empty() ? nullptr : beta.data() + first, epsilon, y);
   }
+  Range AddUnnormed(int first, const ProductRow& x, const float* residual,
+                    float* y) const;
 };
 
 // The packed SublayerNorms.
@@ -100,6 +105,32 @@ struct Latent {
   }
 };
 
+// The packed NearHeadsDescription. Their values are columns of
+// Attention::projection.
+struct NearHeads {
+  int width = 0;
+  F32Vector depthwise;   // [width, d_model]
+  Linear span, weights;  // [query_width, d_model], [heads x width, query_width]
+
+  template <typename F>
+  void ForEachPart(const F& f) const {
+    const auto& [of_width, of_depthwise, of_span, of_weights] = *this;
+    VisitParts(f, of_width, of_depthwise, of_span, of_weights);
+  }
+};
+
+// The packed BlockKeysDescription.
+struct BlockKeys {
+  int size = 0;
+  Norm norm;
+
+  template <typename F>
+  void ForEachPart(const F& f) const {
+    const auto& [of_size, of_norm] = *this;
+    VisitParts(f, of_size, of_norm);
+  }
+};
+
 // The packed weights of one attention sublayer.
 struct Attention {
   AttentionGeometry geometry;
@@ -108,31 +139,37 @@ struct Attention {
   // computed once per source, see cross_key_value in transformer.h. Recurrence:
   // inputs and gates, [2 d_model, d_model]; `output` is then empty. Latent
   // attention: queries, or what narrows them, and keys. Self-attention that
-  // reads another layer's keys and values: queries only.
+  // reads another layer's keys and values: queries only. With given values:
+  // queries and keys.
   Linear projection;
-  std::optional<Linear> output;  // [d_model, query_width]
+  std::optional<Linear> output;  // [d_model, query_width or twice that]
   // Applied to each head, or to all heads together.
   std::optional<Norm> query_norm, key_norm;
   std::optional<Norm> value_norm;
   bool norms_after_rotary = false;
   bool values_from_key_product = false;  // there is no value's product
+  bool values_given = false;             // they are AttentionTask::values
   bool parallel = false;                 // see LayerDescription
   F32Vector sinks;                       // [heads], see AttentionDescription
   std::optional<Latent> latent;
   // The last columns of `projection`, [query_width], are gates of what `output`
   // reads, see AttentionDescription.
   bool gated = false;
+  // Their values are the last columns of `projection`, [query_width].
+  std::optional<NearHeads> near;
+  std::optional<BlockKeys> blocks;
   Norms norms;
 
   template <typename F>
   void ForEachPart(const F& f) const {
     const auto& [of_geometry, of_projection, of_output, of_query_norm,
                  of_key_norm, of_value_norm, of_norms_after_rotary,
-                 of_values_from_key_product, of_parallel, of_sinks, of_latent,
-                 of_gated, of_norms] = *this;
+                 of_values_from_key_product, of_values_given, of_parallel,
+                 of_sinks, of_latent, of_gated, of_near, of_blocks, of_norms] =
+        *this;
     VisitParts(f, of_projection, of_output, of_query_norm, of_key_norm,
                of_value_norm, of_norms_after_rotary, of_values_from_key_product,
-               of_parallel, of_sinks, of_latent, of_norms);
+               of_parallel, of_sinks, of_latent, of_near, of_blocks, of_norms);
   }
 };
 
@@ -231,6 +268,38 @@ struct TokenInput {
   }
 };
 
+// The packed FeedForwardTensors.
+struct EarlierFeedForward {
+  FeedForward feed_forward;
+  Norms norms;
+
+  template <typename F>
+  void ForEachPart(const F& f) const {
+    const auto& [of_feed_forward, of_norms] = *this;
+    VisitParts(f, of_feed_forward, of_norms);
+  }
+};
+
+// The packed BottleneckDescription.
+struct Bottleneck {
+  int width = 0;
+  // What it computes of x, by columns: h, [width]; and, if the values are
+  // given, what queries and keys read, [width], and values, [kv_width].
+  Linear input;
+  Norm input_norm;
+  std::optional<Norm> attention_norm;
+  Linear output;  // [d_model, width]
+  Norms norms;    // of the layer
+
+  template <typename F>
+  void ForEachPart(const F& f) const {
+    const auto& [of_width, of_input, of_input_norm, of_attention_norm,
+                 of_output, of_norms] = *this;
+    VisitParts(f, of_width, of_input, of_input_norm, of_attention_norm,
+               of_output, of_norms);
+  }
+};
+
 // The packed weights of one encoder or decoder layer.
 struct Layer {
   Attention self_attention;  // only norms if `attends` is false
@@ -242,7 +311,16 @@ struct Layer {
   Norms feed_forward_norms;
   std::optional<TokenInput> token_input;
   float factor = 1;  // see LayerDescription
+  std::vector<EarlierFeedForward> earlier_feed_forwards;
+  std::optional<Bottleneck> bottleneck;
 
+  // Returns the linear layer that reads first after attention, or null, see
+  // FeedForward::reader.
+  const Linear* feed_forward_reader() const {
+    return earlier_feed_forwards.empty()
+               ? feed_forward.reader()
+               : earlier_feed_forwards.front().feed_forward.reader();
+  }
   static absl::StatusOr<Layer> Create(const LayerDescription& description,
                                       const StackDescription& stack,
                                       const Formats& formats, Packing* packing);
@@ -254,14 +332,16 @@ struct Layer {
   void ForEachPart(const F& f) const {
     const auto& [of_self_attention, of_attends, of_mixer, of_recurrent,
                  of_cross_attention, of_feed_forward, of_feed_forward_norms,
-                 of_token_input, of_factor] = *this;
+                 of_token_input, of_factor, of_earlier_feed_forwards,
+                 of_bottleneck] = *this;
     if (of_attends) {
       VisitParts(f, of_self_attention);
     } else {
       VisitParts(f, of_self_attention.norms);
     }
     VisitParts(f, of_mixer, of_cross_attention, of_feed_forward,
-               of_feed_forward_norms, of_token_input, of_factor);
+               of_feed_forward_norms, of_token_input, of_factor,
+               of_earlier_feed_forwards, of_bottleneck);
   }
 };
 

@@ -191,6 +191,33 @@ struct TokenInputTensors {
   bool operator==(const TokenInputTensors&) const = default;
 };
 
+// A feed-forward without a gate, see LayerDescription.
+struct FeedForwardTensors {
+  LinearTensors up, down;
+  SublayerNorms norms;
+
+  bool operator==(const FeedForwardTensors&) const = default;
+};
+
+// A narrower stream inside a layer ("MobileBERT", Sun et al. 2020). The layer's
+// attention and feed-forwards read h instead of its input x, and add to it:
+//   h = input_norm(W_in x)  [width]
+//   x = output_norm(x + W_out h)
+// Their weights and norms are as wide as h.
+struct BottleneckDescription {
+  int width = 0;
+  LinearTensors input;  // W_in, [width, d_model]
+  NormTensors input_norm;
+  // If set, queries and keys read attention_norm(W x), W [width, d_model],
+  // instead of h, and values read x, [kv_width, d_model].
+  std::optional<LinearTensors> attention;
+  std::optional<NormTensors> attention_norm;
+  LinearTensors output;  // W_out, [d_model, width]
+  NormTensors output_norm;
+
+  bool operator==(const BottleneckDescription&) const = default;
+};
+
 struct LayerDescription {
   AttentionDescription self_attention;
   // If set, replaces self_attention, of which only the geometry is used;
@@ -226,6 +253,10 @@ struct LayerDescription {
   // Added after the feed-forward; only in decoders.
   std::optional<TokenInputTensors> token_input = std::nullopt;
   float factor = 1;  // multiplies the layer's output (Gemma 4)
+  // Run before the feed-forward, in order (MobileBERT).
+  std::vector<FeedForwardTensors> earlier_feed_forwards = {};
+  // Only in encoders, with norms after the sublayers.
+  std::optional<BottleneckDescription> bottleneck = std::nullopt;
 
   // False for a layer that has only a mixer or attention (Nemotron-H).
   bool feeds_forward() const {

@@ -88,7 +88,8 @@ MemoryPlan PlanMemory(const TransformerDescription& description,
     stacks.push_back(&description.second_reading->stack);
   }
   for (const StackDescription* const stack : stacks) {
-    const auto& [tokens, positions, types, projection] = stack->embeddings;
+    const auto& [tokens, positions, types, projection, projects_tokens,
+                 trigrams] = stack->embeddings;
     add(tokens, Transformer::SharesTokens(description, formats) &&
                         tokens == description.output_projection.weight
                     ? 0

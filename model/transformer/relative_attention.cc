@@ -31,6 +31,7 @@ absl::Status Check(const StackDescription& stack) {
   }
   const bool biased = relative.bias != nullptr || !relative.slopes.empty();
   double rows = biased ? stack.heads : 0;
+  if (relative.block_bias != nullptr) rows += stack.heads;
   for (const LayerDescription& layer : stack.layer) {
     const AttentionGeometry& geometry = layer.self_attention.geometry;
     if (layer.position_bias != nullptr) rows += stack.heads;
@@ -113,6 +114,16 @@ absl::StatusOr<RelativeAttention> RelativeAttention::Create(
                .data());
   };
   if (description.bias != nullptr) add_bias(*description.bias);
+  if (description.block_bias != nullptr) {
+    std::vector<float> by_row(description.block_bias->elements());
+    CopyToF32(*description.block_bias, 0, by_row);
+    for (int head = 0; head < stack.heads; ++head) {
+      for (const int row : row_of_column) {
+        attention.block_bias_.push_back(
+            by_row[static_cast<size_t>(row) * stack.heads + head]);
+      }
+    }
+  }
   for (const LayerDescription& layer : stack.layer) {
     if (layer.position_bias != nullptr) add_bias(*layer.position_bias);
   }
@@ -162,6 +173,7 @@ int64_t RelativeAttention::bytes() const {
   for (const std::vector<float>& bias : biases_) {
     bytes += bias.size() * sizeof(float);
   }
+  bytes += block_bias_.size() * sizeof(float);
   for (const Buffer<float>& table : keys_) bytes += table.bytes();
   for (const Buffer<float>& table : queries_) bytes += table.bytes();
   return static_cast<int64_t>(bytes);

@@ -31,6 +31,10 @@ class RelativeAttention {
     return biases_[biases_.size() == 1 ? 0 : layer].data() + positions_ - 1;
   }
   size_t bias_stride() const { return columns_; }
+  // Returns a head's bias of its own block's key; that of block b at b - own.
+  const float* block_bias(int head) const {
+    return block_bias_.data() + head * (2 * positions_ - 1) + positions_ - 1;
+  }
   // True if the bias is -slope x distance (ALiBi).
   bool sloped() const { return sloped_; }
   int64_t bytes() const;
@@ -51,6 +55,7 @@ class RelativeAttention {
   std::vector<Buffer<float>> keys_, queries_;  // [layers] or empty
   // [1 or layers], each [heads, columns_]; or empty.
   std::vector<std::vector<float>> biases_;
+  std::vector<float> block_bias_;  // [heads, 2 positions - 1], or empty
 };
 
 }  // namespace trivium

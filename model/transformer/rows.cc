@@ -126,10 +126,26 @@ void Rows::Finish(const std::optional<Norm>& final_norm, Workspace* workspace) {
 
 absl::Status Rows::FeedForward(const Layer& layer, const Linear* reader,
                                Workspace* workspace) {
-  const auto& weights = layer.feed_forward;
-  if (weights.router.has_value()) return RunExperts(layer, reader, workspace);
+  const auto& earlier = layer.earlier_feed_forwards;
+  for (size_t i = 0; i < earlier.size(); ++i) {
+    const Linear* const next = i + 1 < earlier.size()
+                                   ? earlier[i + 1].feed_forward.reader()
+                                   : layer.feed_forward.reader();
+    TRIVIUM_RETURN_IF_ERROR(
+        RunDense(earlier[i].feed_forward, earlier[i].norms, next, workspace));
+  }
+  if (layer.feed_forward.router.has_value()) {
+    return RunExperts(layer, reader, workspace);
+  }
+  return RunDense(layer.feed_forward, layer.feed_forward_norms, reader,
+                  workspace);
+}
+
+absl::Status Rows::RunDense(const trivium::FeedForward& weights,
+                            const Norms& norms, const Linear* reader,
+                            Workspace* workspace) {
   const auto& [up, down] = weights.experts[0];
-  Begin(layer.feed_forward_norms, &up, workspace);
+  Begin(norms, &up, workspace);
   other.Resize(rows_, weights.inner());
   TRIVIUM_RETURN_IF_ERROR(up.Forward(
       input, rows_, workspace, [&](int row, const auto& product, float* y) {
@@ -138,8 +154,44 @@ absl::Status Rows::FeedForward(const Layer& layer, const Linear* reader,
       }));
   return down.Forward(other, rows_, workspace,
                       [&](int row, const auto& product, float* y) {
-                        Add(row, product, layer.feed_forward_norms, reader, y);
+                        Add(row, product, norms, reader, y);
                       });
+}
+
+absl::Status Rows::EnterBottleneck(const Layer& layer, Rows* inner,
+                                   float* values, Workspace* workspace) {
+  const Bottleneck& bottleneck = *layer.bottleneck;
+  const int width = bottleneck.width;
+  const int kv_width = layer.self_attention.geometry.kv_width();
+  const Linear* const reader = &layer.self_attention.projection;
+  Begin(bottleneck.norms, &bottleneck.input, workspace);
+  inner->Resize(rows_);
+  inner->input_is_x_ = true;
+  return bottleneck.input.Forward(
+      input, rows_, workspace, [&](int row, const auto& product, float* y) {
+        FinishRow(product, y);
+        float* const h = inner->x(row);
+        Range range = bottleneck.input_norm.Apply(y, h);
+        const float* read = h;
+        if (bottleneck.attention_norm.has_value()) {
+          std::copy_n(y + 2 * width, kv_width,
+                      values + static_cast<size_t>(row) * kv_width);
+          range = bottleneck.attention_norm->Apply(y + width, y);
+          read = y;
+        }
+        inner->SetInput(row, read, range, reader, y);
+      });
+}
+
+absl::Status Rows::LeaveBottleneck(const Layer& layer, Rows* inner,
+                                   const Linear* reader, Workspace* workspace) {
+  const Bottleneck& bottleneck = *layer.bottleneck;
+  inner->Begin({}, &bottleneck.output, workspace);
+  return bottleneck.output.Forward(inner->input, rows_, workspace,
+                                   [&](int row, const auto& product, float* y) {
+                                     Add(row, product, bottleneck.norms, reader,
+                                         y);
+                                   });
 }
 
 absl::Status Rows::AddTokenInput(const Layer& layer, const float* inputs,

@@ -57,10 +57,19 @@ class Rows {
   // `input` with the result.
   void Finish(const std::optional<Norm>& final_norm, Workspace* workspace);
 
-  // Runs the feed-forward sublayer: W_down activation(W_up x), or a mixture of
+  // Runs the feed-forward sublayers: W_down activation(W_up x), or a mixture of
   // experts.
   absl::Status FeedForward(const Layer& layer, const Linear* reader,
                            Workspace* workspace);
+
+  // Begins a layer with a narrower stream (BottleneckDescription): fills
+  // `inner` with it, and the operand that its attention reads, and given
+  // values, [rows, kv_width].
+  absl::Status EnterBottleneck(const Layer& layer, Rows* inner, float* values,
+                               Workspace* workspace);
+  // Ends it: adds what `inner` has become.
+  absl::Status LeaveBottleneck(const Layer& layer, Rows* inner,
+                               const Linear* reader, Workspace* workspace);
 
   // Adds what a layer takes from its tokens' own inputs (TokenInputTensors),
   // `stride` floats apart.
@@ -77,6 +86,8 @@ class Rows {
   Operand other;
 
  private:
+  absl::Status RunDense(const trivium::FeedForward& weights, const Norms& norms,
+                        const Linear* reader, Workspace* workspace);
   absl::Status RunExperts(const Layer& layer, const Linear* reader,
                           Workspace* workspace);
   // Runs experts with norms of their own, and leaves the sums in beside_.

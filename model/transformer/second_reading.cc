@@ -149,7 +149,7 @@ absl::Status SecondReading::CrossAttention(int index, const FirstReading& first,
                          .layer = index,
                          .groups = groups_,
                          .tiles = tiles,
-                         .reader = layer.feed_forward.reader()},
+                         .reader = layer.feed_forward_reader()},
                         &rows_, workspace);
 }
 

@@ -22,13 +22,14 @@ absl::Status CheckPlain(const AttentionDescription& attention) {
       !attention.query_norm.has_value() && !attention.key_norm.has_value() &&
       attention.sinks == nullptr && !attention.value_norm.has_value() &&
       !attention.latent.has_value() && !attention.gate.has_value() &&
+      !attention.near.has_value() && !attention.blocks.has_value() &&
       attention.geometry.reads < 0) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      "rotary positions, norms of queries and keys, sinks, latents and gates "
-      "are not supported in cross-attention or together with disentangled "
-      "attention");
+      "rotary positions, norms of queries and keys, sinks, latents, gates, "
+      "heads of near tokens and keys of blocks are not supported in "
+      "cross-attention or together with disentangled attention");
 }
 
 absl::Status CheckHeads(const StackDescription& stack,
@@ -62,6 +63,81 @@ absl::Status CheckLatent(const AttentionDescription& attention) {
       "positions, and no sinks or gates, and sees no later token");
 }
 
+absl::Status CheckNear(const LayerDescription& layer) {
+  const AttentionDescription& attention = layer.self_attention;
+  if (!attention.near.has_value()) return absl::OkStatus();
+  if (attention.geometry.look_ahead != 0 && !attention.gate.has_value() &&
+      !attention.latent.has_value() && attention.near->width % 2 == 1 &&
+      attention.value.weight != nullptr && !layer.parallel &&
+      attention.geometry.rotary == AttentionGeometry::kNoRotary &&
+      !attention.query_norm.has_value() &&
+      !layer.self_attention_norms.before.has_value()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "heads of near tokens read an odd number of them, in encoders, without "
+      "rotary positions, a gate, or norms of queries or before attention");
+}
+
+absl::Status CheckBlocks(const StackDescription& stack,
+                         const LayerDescription& layer) {
+  const AttentionDescription& attention = layer.self_attention;
+  if (!attention.blocks.has_value()) return absl::OkStatus();
+  const AttentionGeometry& geometry = attention.geometry;
+  if (stack.relative_attention.has_value() &&
+      stack.relative_attention->block_bias != nullptr &&
+      stack.relative_attention->bias != nullptr && attention.blocks->size > 0 &&
+      geometry.look_ahead != 0 &&
+      geometry.rotary == AttentionGeometry::kNoRotary &&
+      attention.sinks == nullptr && !attention.key_norm.has_value() &&
+      !attention.value_norm.has_value() && !attention.latent.has_value() &&
+      attention.value.weight != nullptr && !layer.bottleneck.has_value()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "keys of blocks are supported in encoders whose relative attention is a "
+      "bias, without rotary positions, sinks and norms of keys");
+}
+
+absl::Status CheckBottleneck(const StackDescription& stack,
+                             const LayerDescription& layer) {
+  const auto& bottleneck = layer.bottleneck;
+  const auto& first = stack.layer.front().bottleneck;
+  if (bottleneck.has_value() == first.has_value() &&
+      (!bottleneck.has_value() ||
+       (bottleneck->width == first->width && !layer.parallel &&
+        !layer.experts.has_value() && !layer.self_attention.near.has_value() &&
+        !layer.self_attention.latent.has_value() &&
+        !layer.self_attention.gate.has_value() &&
+        layer.self_attention.geometry.look_ahead != 0 &&
+        !stack.relative_attention.has_value() &&
+        layer.self_attention_norms.after.has_value() &&
+        layer.feed_forward_norms.after.has_value()))) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "layers with a narrower stream are all of one width, in encoders, with "
+      "norms after their sublayers, without experts and relative attention");
+}
+
+absl::Status CheckEmbeddings(const StackDescription& stack) {
+  const EmbeddingTensors& embeddings = stack.embeddings;
+  if (!embeddings.projects_tokens && !embeddings.trigrams) {
+    return absl::OkStatus();
+  }
+  if (embeddings.projects_tokens && embeddings.projection.has_value() &&
+      !stack.positions_after_norm && !stack.token_inputs.has_value() &&
+      stack.positions == PositionEncoding::kLearned &&
+      (!embeddings.trigrams ||
+       (!stack.position_padding_id.has_value() && !stack.layer.empty() &&
+        stack.layer[0].self_attention.geometry.look_ahead != 0))) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "tokens that are projected alone have learned positions, and their "
+      "neighbours are read in encoders only");
+}
+
 absl::Status CheckTokenInput(const StackDescription& stack,
                              const LayerDescription& layer) {
   if (!layer.token_input.has_value() || stack.token_inputs.has_value()) {
@@ -76,6 +152,7 @@ absl::Status CheckTokenInput(const StackDescription& stack,
 absl::StatusOr<Stack> Stack::Create(const StackDescription& description,
                                     std::shared_ptr<const TokenTable> tokens,
                                     const Formats& formats, Packing* packing) {
+  TRIVIUM_RETURN_IF_ERROR(CheckEmbeddings(description));
   Stack stack;
   stack.embeddings = Embeddings(description, std::move(tokens));
   const float epsilon = description.norm_epsilon;
@@ -83,6 +160,8 @@ absl::StatusOr<Stack> Stack::Create(const StackDescription& description,
     stack.embedding_norm = Norm::Create(*description.embedding_norm, epsilon);
   }
   stack.positions_after_norm = description.positions_after_norm;
+  stack.projects_tokens = description.embeddings.projects_tokens;
+  stack.trigrams = description.embeddings.trigrams;
   if (description.final_norm.has_value()) {
     stack.final_norm = Norm::Create(*description.final_norm, epsilon);
   }
@@ -126,6 +205,9 @@ absl::StatusOr<Stack> Stack::Create(const StackDescription& description,
         CheckHeads(description, layers[i].self_attention.geometry));
     TRIVIUM_RETURN_IF_ERROR(CheckTokenInput(description, layers[i]));
     TRIVIUM_RETURN_IF_ERROR(CheckLatent(layers[i].self_attention));
+    TRIVIUM_RETURN_IF_ERROR(CheckNear(layers[i]));
+    TRIVIUM_RETURN_IF_ERROR(CheckBottleneck(description, layers[i]));
+    TRIVIUM_RETURN_IF_ERROR(CheckBlocks(description, layers[i]));
     if (stack.relative_attention.has_value() &&
         stack.relative_attention->disentangled()) {
       TRIVIUM_RETURN_IF_ERROR(CheckPlain(layers[i].self_attention));

@@ -62,6 +62,8 @@ struct Stack {
   Embeddings embeddings;
   std::optional<Norm> embedding_norm;
   bool positions_after_norm = false;           // see StackDescription
+  bool projects_tokens = false;                // see EmbeddingTensors
+  bool trigrams = false;                       // see EmbeddingTensors
   std::optional<Linear> embedding_projection;  // [d_model, embedding width]
   std::optional<TokenInputs> token_inputs;
   std::optional<RelativeAttention> relative_attention;
@@ -87,10 +89,10 @@ struct Stack {
   template <typename F>
   void ForEachPart(const F& f) const {
     const auto& [of_embeddings, of_embedding_norm, of_positions_after_norm,
-                 of_embedding_projection, of_token_inputs,
-                 of_relative_attention, of_rotary, of_layers, of_final_norm,
-                 of_d_model, of_heads, of_vocabulary, of_type_vocabulary,
-                 of_max_positions] = *this;
+                 of_projects_tokens, of_trigrams, of_embedding_projection,
+                 of_token_inputs, of_relative_attention, of_rotary, of_layers,
+                 of_final_norm, of_d_model, of_heads, of_vocabulary,
+                 of_type_vocabulary, of_max_positions] = *this;
     VisitParts(f, of_embeddings, of_embeddings.tokens(), of_embedding_norm,
                of_embedding_projection, of_token_inputs, of_relative_attention,
                of_rotary, of_layers, of_final_norm, of_d_model, of_heads,
@@ -101,6 +103,7 @@ struct Stack {
   const Linear* FirstReader(int layer) const {
     if (layer >= static_cast<int>(layers.size())) return nullptr;
     const Layer& reads = layers[layer];
+    if (reads.bottleneck.has_value()) return &reads.bottleneck->input;
     return reads.mixer.has_value() ? &reads.mixer->projection
                                    : &reads.self_attention.projection;
   }

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/open_file.h"
 #include "base/status.h"
 #include "model/weights/packed_file.h"
 #include "model/weights/packed_hash.h"
@@ -45,29 +46,18 @@ class TemporaryFile {
     file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
                  S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH);
     if (file_ < 0) return SystemError(path_, "written");
-    struct stat mine = {}, there = {};
     if (flock(file_, LOCK_EX | LOCK_NB) != 0) return Busy();
     // Another process may have renamed the file before it gave up the lock.
     // Then this is the whole file, which must not be touched.
-    if (fstat(file_, &mine) != 0 || stat(path_.c_str(), &there) != 0 ||
-        mine.st_ino != there.st_ino || mine.st_dev != there.st_dev) {
-      return Busy();
-    }
+    if (!IsAt(file_, path_)) return Busy();
     locked_ = true;
     if (ftruncate(file_, 0) != 0) return SystemError(path_, "written");
     return absl::OkStatus();
   }
 
   absl::Status Write(std::span<const std::byte> bytes, size_t at) {
-    while (!bytes.empty()) {
-      const ssize_t written =
-          pwrite(file_, bytes.data(), bytes.size(), static_cast<off_t>(at));
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) return SystemError(path_, "written");
-      bytes = bytes.subspan(static_cast<size_t>(written));
-      at += static_cast<size_t>(written);
-    }
-    return absl::OkStatus();
+    errno = WriteAllAt(file_, bytes, static_cast<int64_t>(at));
+    return errno == 0 ? absl::OkStatus() : SystemError(path_, "written");
   }
 
   // Nobody writes to the file from now on.

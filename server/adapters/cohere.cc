@@ -9,6 +9,7 @@
 #include "server/adapters/http_status.h"
 #include "server/adapters/json_body.h"
 #include "server/adapters/json_fields.h"
+#include "server/adapters/openai_kin.h"
 #include "server/calls/allowed_models.h"
 #include "trivium/v1/inference.pb.h"
 
@@ -114,17 +115,13 @@ class CohereRerankCodec : public Codec {
 
   // Cohere's second version cuts what is too long.
   void ReadTruncation(JsonFields* fields, v1::RerankRequest* request) const {
+    fields->NameAmong({"truncation", "truncate", "truncate_prompt_tokens"});
     for (const char* const name : {"truncation", "truncate"}) {
       if (const auto truncate = fields->Bool(name)) {
         request->set_truncate(*truncate);
       }
     }
-    // vLLM's way to ask for it.
-    fields->Only("truncate_prompt_tokens", {-1},
-                 "must be -1: texts are cut to what the model reads");
-    if (fields->Value("truncate_prompt_tokens") != nullptr) {
-      request->set_truncate(true);
-    }
+    if (CutsPrompts(fields)) request->set_truncate(true);
     const auto most = fields->Integer("max_tokens_per_doc", 1, INT_MAX);
     if (most && fields->ok()) CutDocuments(*most, request);
     if ((shape_ == Shape::kSecond || most) && !request->has_truncate()) {
@@ -164,7 +161,10 @@ class CohereRerankCodec : public Codec {
 }  // namespace
 
 HttpAnswer CohereFailure(const Ending& ending, std::string_view inputs) {
-  const FieldName names[] = {{"inputs", inputs}};
+  const FieldName names[] = {{"inputs", inputs},
+                             {"top", "top_n"},
+                             {"dimensions", "output_dimension"},
+                             {"truncation_direction", "truncate"}};
   const std::string message = MessageOf(ending, names);
   return {.status = HttpStatusOf(ending.status.code()),
           .body = ToJsonText(

@@ -175,7 +175,8 @@ class CohereEmbedCodec : public Codec {
     for (const InputType& known : InputTypes()) {
       if (known.name != *type) continue;
       request->set_kind(known.kind);
-      const auto model = models_.FindFor(Rpc::kEncode, request->model());
+      const auto model =
+          models_.FindFor(Rpc::kEncode, request->model(), NeedOf(*request));
       if (!model.ok()) return;  // the call says so
       for (const std::string& name : known.prompts) {
         if (!(*model)->model->sentence_encoder().prompts().contains(name)) {

@@ -6,24 +6,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/time/time.h"
 #include "base/status.h"
 #include "base/utf8.h"
 #include "server/adapters/deepl_codec.h"
 #include "server/adapters/json_body.h"
 #include "server/adapters/json_fields.h"
 #include "server/adapters/language_name.h"
-#include "server/calls/glossary_store.h"
 #include "server/errors/status.h"
-#include "server/translation/pipeline/terminology.h"
-#include "server/translation/pipeline/translation_options.h"
 #include "trivium/v1/inference.pb.h"
 #include "trivium/v1/models.pb.h"
 
@@ -34,28 +29,8 @@ using google::protobuf::Message;
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr char kTypeOfTerms[] = "text/tab-separated-values; charset=utf-8";
-constexpr size_t kMostGlossaryName = 1024;
 // DeepL's clients read a limit; no user reaches this one.
 constexpr int64_t kNoLimit = 1'000'000'000'000;
-
-// Languages that models translate from and to, in lower case.
-std::map<std::string, std::set<std::string>> PairsOf(const Message* last) {
-  std::map<std::string, std::set<std::string>> pairs;
-  for (const v1::Model& model :
-       static_cast<const v1::ListModelsResponse*>(last)->models()) {
-    for (const v1::Language& source : model.source_languages()) {
-      for (const v1::Language& target : model.target_languages()) {
-        if (source.bcp47().empty() || target.bcp47().empty() ||
-            source.bcp47() == target.bcp47()) {
-          continue;
-        }
-        pairs[LowerCode(source.bcp47())].insert(LowerCode(target.bcp47()));
-      }
-    }
-  }
-  return pairs;
-}
 
 // Reads a flag, which is "1" or "0" in forms.
 bool Flag(JsonFields* fields, const char* name) {
@@ -87,7 +62,7 @@ class TranslateCodec final : public DeeplCodec {
       }
     }
     ReadTags(&fields, options);
-    ReadSplit(&fields, options);
+    ReadSplit(&fields, request);
     ReadFormality(&fields);
     fields.Only("context", {""},
                 "is not supported: each text is translated by itself; leave it "
@@ -146,18 +121,42 @@ class TranslateCodec final : public DeeplCodec {
     }
   }
 
-  static void ReadSplit(JsonFields* fields, v1::TranslateOptions* options) {
+  static void ReadSplit(JsonFields* fields, v1::TranslateRequest* request) {
+    v1::TranslateOptions* const options = request->mutable_options();
     const json* const split = fields->Value("split_sentences");
     if (split == nullptr || *split == "1" || *split == true) return;
     if (*split == "0" || *split == false) {
       options->set_split(v1::SPLIT_NONE);
-    } else if (*split != "nonewlines" ||
-               options->format() == v1::TEXT_FORMAT_UNSPECIFIED) {
-      // White space of HTML and XML breaks no line.
-      fields->Fail("split_sentences",
-                   "must be \"0\" or \"1\", or with tag_handling "
-                   "\"nonewlines\"");
+    } else if (*split != "nonewlines") {
+      fields->Fail("split_sentences", "must be \"0\", \"1\" or \"nonewlines\"");
+    } else if (options->format() == v1::TEXT_FORMAT_UNSPECIFIED) {
+      // White space of HTML and XML breaks no line as it is.
+      for (v1::Input& input : *request->mutable_inputs()) {
+        input.set_text(WithoutLines(input.text()));
+      }
     }
+  }
+
+  // Makes one line of each paragraph, so that only marks end its sentences. An
+  // empty line stays between two paragraphs.
+  static std::string WithoutLines(std::string_view text) {
+    std::string joined;
+    joined.reserve(text.size());
+    while (!text.empty()) {
+      const size_t end = std::min(text.find_first_of("\r\n"), text.size());
+      joined += text.substr(0, end);
+      text.remove_prefix(end);
+      const size_t rest =
+          std::min(text.find_first_not_of(" \t\r\n"), text.size());
+      const std::string_view space = text.substr(0, rest);
+      // A break within the text that is no paragraph's.
+      const auto breaks = std::count(space.begin(), space.end(), '\n') +
+                          (space.find('\n') == space.npos ? 1 : 0);
+      const bool within = rest < text.size() && !joined.empty() && breaks == 1;
+      joined += within ? " " : space;
+      text.remove_prefix(rest);
+    }
+    return joined;
   }
 
   // The language that a text was translated from.
@@ -191,7 +190,7 @@ class LanguagesCodec final : public Codec {
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
     if (!ending.status.ok()) return DeeplFailure(ending);
     std::set<std::string> codes;
-    for (const auto& [source, targets] : PairsOf(last)) {
+    for (const auto& [source, targets] : DeeplPairs(*last)) {
       if (type_ == "source") {
         codes.insert(source);
       } else {
@@ -224,191 +223,6 @@ class UsageCodec final : public Codec {
   }
 };
 
-class GlossaryPairsCodec final : public Codec {
- public:
-  absl::Status Read(std::string_view, Message*) override {
-    return absl::OkStatus();
-  }
-  HttpAnswer Finish(const Ending& ending, const Message* last) override {
-    if (!ending.status.ok()) return DeeplFailure(ending);
-    ordered_json pairs = ordered_json::array();
-    for (const auto& [source, targets] : PairsOf(last)) {
-      for (const std::string& target : targets) {
-        pairs.push_back({{"source_lang", source}, {"target_lang", target}});
-      }
-    }
-    return {.body = ToJsonText(
-                ordered_json{{"supported_languages", std::move(pairs)}})};
-  }
-};
-
-using Terms = std::vector<std::pair<std::string, std::string>>;
-
-// Reads a field of a row of CSV (RFC 4180) and leaves the rest of the row.
-std::string NextCsvField(std::string_view* row) {
-  std::string field;
-  if (!row->starts_with('"')) {
-    const size_t end = std::min(row->find(','), row->size());
-    field = row->substr(0, end);
-    row->remove_prefix(std::min(end + 1, row->size()));
-    return field;
-  }
-  size_t at = 1;
-  for (; at < row->size(); ++at) {
-    if ((*row)[at] != '"') {
-      field += (*row)[at];
-    } else if (row->substr(at, 2) == "\"\"") {
-      field += '"';
-      ++at;
-    } else {
-      break;
-    }
-  }
-  at = std::min(row->find(',', std::min(at, row->size())), row->size());
-  row->remove_prefix(std::min(at + 1, row->size()));
-  return field;
-}
-
-// Reads the rows of a glossary: a term and its translation. In CSV the two
-// languages may follow.
-absl::StatusOr<Terms> ReadTerms(std::string_view entries, bool csv) {
-  Terms terms;
-  int number = 0;
-  while (!entries.empty()) {
-    const size_t end = std::min(entries.find('\n'), entries.size());
-    std::string_view row = entries.substr(0, end);
-    entries.remove_prefix(std::min(end + 1, entries.size()));
-    ++number;
-    if (row.ends_with('\r')) row.remove_suffix(1);
-    if (row.empty()) continue;
-    std::string source, target;
-    if (csv) {
-      source = NextCsvField(&row);
-      target = NextCsvField(&row);
-    } else {
-      const size_t tab = std::min(row.find('\t'), row.size());
-      source = row.substr(0, tab);
-      target = row.substr(std::min(tab + 1, row.size()));
-    }
-    if (source.empty() || target.empty() || target.find('\t') != target.npos) {
-      return InvalidField(
-          "entries",
-          fmt::format("row {} is not a term and its translation, with a {} "
-                      "between them",
-                      number, csv ? "comma" : "tab"));
-    }
-    terms.emplace_back(std::move(source), std::move(target));
-  }
-  return terms;
-}
-
-class GlossariesCodec final : public DeeplCodec {
- public:
-  GlossariesCodec(const Environment& environment, const RequestHead& head)
-      : DeeplCodec(environment, head), method_(head.method) {
-    constexpr std::string_view kPrefix = kDeeplGlossary;
-    constexpr std::string_view kEntries = "/entries";
-    if (!head.path.starts_with(kPrefix)) return;
-    id_ = head.path.substr(kPrefix.size());
-    entries_ = id_.ends_with(kEntries);
-    if (entries_) id_.resize(id_.size() - kEntries.size());
-  }
-
-  absl::Status Read(std::string_view body, Message*) override {
-    return method_ == "POST" ? ReadNew(body) : absl::OkStatus();
-  }
-
-  // Only a call that its token allows comes here with OK.
-  HttpAnswer Finish(const Ending& ending, const Message*) override {
-    if (!ending.status.ok()) return DeeplFailure(ending);
-    absl::StatusOr<HttpAnswer> answer = method_ == "POST"     ? Create()
-                                        : id_.empty()         ? List()
-                                        : method_ == "DELETE" ? Remove()
-                                                              : Tell();
-    return answer.ok() ? *std::move(answer)
-                       : DeeplFailure({answer.status(), ending.request_id});
-  }
-
- private:
-  static ordered_json About(const GlossaryStore::Glossary& glossary) {
-    return {{"glossary_id", glossary.id},
-            {"name", glossary.name},
-            {"ready", true},
-            {"source_lang", glossary.source_language},
-            {"target_lang", glossary.target_language},
-            {"creation_time",
-             absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", glossary.created,
-                              absl::UTCTimeZone())},
-            {"entry_count", glossary.terms.size()}};
-  }
-
-  absl::Status ReadNew(std::string_view body) {
-    TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadBody(body));
-    JsonFields fields(value, "");
-    for (const char* const name :
-         {"name", "source_lang", "target_lang", "entries"}) {
-      fields.Require(name);
-    }
-    new_.name = fields.String("name").value_or("");
-    if (new_.name.size() > kMostGlossaryName) {
-      fields.Fail("name",
-                  fmt::format("is longer than {} bytes", kMostGlossaryName));
-    }
-    new_.source_language =
-        WithoutRegion(LowerCode(fields.String("source_lang").value_or("")));
-    new_.target_language =
-        WithoutRegion(LowerCode(fields.String("target_lang").value_or("")));
-    const std::string entries = fields.String("entries").value_or("");
-    const std::string format = fields.String("entries_format").value_or("tsv");
-    if (format != "tsv" && format != "csv") {
-      fields.Fail("entries_format", "is neither tsv nor csv");
-    }
-    TRIVIUM_RETURN_IF_ERROR(fields.Done());
-    TRIVIUM_ASSIGN_OR_RETURN(new_.terms, ReadTerms(entries, format == "csv"));
-    GlossaryOptions options;
-    for (const auto& [source, target] : new_.terms) {
-      options.terms.push_back({.source = source, .target = target});
-    }
-    return CheckTerms(options, "entries");
-  }
-
-  absl::StatusOr<HttpAnswer> Create() {
-    TRIVIUM_ASSIGN_OR_RETURN(const auto kept,
-                             glossaries().Add(owner(), std::move(new_)));
-    return HttpAnswer{.status = 201, .body = ToJsonText(About(*kept))};
-  }
-
-  absl::StatusOr<HttpAnswer> List() const {
-    ordered_json all = ordered_json::array();
-    for (const auto& glossary : glossaries().List(owner())) {
-      all.push_back(About(*glossary));
-    }
-    return HttpAnswer{
-        .body = ToJsonText(ordered_json{{"glossaries", std::move(all)}})};
-  }
-
-  absl::StatusOr<HttpAnswer> Remove() const {
-    TRIVIUM_RETURN_IF_ERROR(glossaries().Remove(owner(), id_));
-    return HttpAnswer{.status = 204};
-  }
-
-  absl::StatusOr<HttpAnswer> Tell() const {
-    TRIVIUM_ASSIGN_OR_RETURN(const auto glossary,
-                             glossaries().Find(owner(), id_));
-    if (!entries_) return HttpAnswer{.body = ToJsonText(About(*glossary))};
-    HttpAnswer answer = {.type = kTypeOfTerms};
-    for (const auto& [source, target] : glossary->terms) {
-      answer.body += source + "\t" + target + "\n";
-    }
-    return answer;
-  }
-
-  const std::string method_;
-  std::string id_;  // empty: all glossaries
-  bool entries_ = false;
-  GlossaryStore::Glossary new_;  // of a POST
-};
-
 }  // namespace
 
 std::unique_ptr<Codec> NewDeeplTranslateCodec(const Environment& environment,
@@ -422,14 +236,6 @@ std::unique_ptr<Codec> NewDeeplLanguagesCodec(const Environment&,
 std::unique_ptr<Codec> NewDeeplUsageCodec(const Environment&,
                                           const RequestHead&) {
   return std::make_unique<UsageCodec>();
-}
-std::unique_ptr<Codec> NewDeeplGlossariesCodec(const Environment& environment,
-                                               const RequestHead& head) {
-  return std::make_unique<GlossariesCodec>(environment, head);
-}
-std::unique_ptr<Codec> NewDeeplGlossaryPairsCodec(const Environment&,
-                                                  const RequestHead&) {
-  return std::make_unique<GlossaryPairsCodec>();
 }
 
 }  // namespace trivium

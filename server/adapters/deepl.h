@@ -23,6 +23,16 @@ NewCodec NewDeeplUsageCodec;
 NewCodec NewDeeplGlossariesCodec;
 inline constexpr char kDeeplGlossaries[] = "/v2/glossaries";
 inline constexpr char kDeeplGlossary[] = "/v2/glossaries/";
+// The same for glossaries of several pairs of languages. POST /v3/glossaries
+// keeps one, GET lists all. GET, PATCH and DELETE /v3/glossaries/ID tell,
+// change and remove one. GET /v3/glossaries/ID/entries gives the terms of one
+// dictionary, and PUT and DELETE /v3/glossaries/ID/dictionaries replace and
+// remove one.
+NewCodec NewDeeplMultilingualCodec;
+inline constexpr char kDeeplMultilingual[] = "/v3/glossaries";
+inline constexpr char kDeeplMultilingualOne[] = "/v3/glossaries/";
+inline constexpr char kDeeplEntries[] = "/entries";
+inline constexpr char kDeeplDictionaries[] = "/dictionaries";
 // GET /v2/glossary-language-pairs: the pairs that a glossary may have.
 NewCodec NewDeeplGlossaryPairsCodec;
 

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
+
 #include "absl/strings/ascii.h"
 #include "base/status.h"
 #include "server/adapters/http_status.h"
 #include "server/adapters/json_body.h"
 #include "server/errors/status.h"
+#include "trivium/v1/models.pb.h"
 
 namespace trivium {
 namespace {
@@ -29,6 +32,20 @@ constexpr FieldName kDeeplNames[] = {
     {"data", "file"},
 };
 
+// The languages of a glossary, for people; the first ones of many.
+std::string PairsOf(const GlossaryStore::Glossary& glossary) {
+  constexpr size_t kMostNamed = 8;
+  std::string pairs;
+  size_t named = 0;
+  for (const auto& [languages, terms] : glossary.dictionaries) {
+    if (++named > kMostNamed) return pairs + ", ...";
+    fmt::format_to(std::back_inserter(pairs), "{}{} to {}",
+                   pairs.empty() ? "" : ", ", languages.first,
+                   languages.second);
+  }
+  return pairs.empty() ? "none" : pairs;
+}
+
 }  // namespace
 
 std::string DeeplMessage(const Ending& ending) {
@@ -48,6 +65,28 @@ std::string LowerCode(std::string_view code) {
 }
 std::string_view WithoutRegion(std::string_view code) {
   return code.substr(0, code.find('-'));
+}
+
+std::string BaseLanguage(std::string_view code) {
+  return std::string(WithoutRegion(LowerCode(code)));
+}
+
+std::map<std::string, std::set<std::string>> DeeplPairs(
+    const google::protobuf::Message& models) {
+  std::map<std::string, std::set<std::string>> pairs;
+  for (const v1::Model& model :
+       static_cast<const v1::ListModelsResponse&>(models).models()) {
+    for (const v1::Language& source : model.source_languages()) {
+      for (const v1::Language& target : model.target_languages()) {
+        if (source.bcp47().empty() || target.bcp47().empty() ||
+            source.bcp47() == target.bcp47()) {
+          continue;
+        }
+        pairs[LowerCode(source.bcp47())].insert(LowerCode(target.bcp47()));
+      }
+    }
+  }
+  return pairs;
 }
 
 std::string OwnerOf(const RequestHead& head) {
@@ -106,15 +145,15 @@ absl::Status DeeplCodec::ReadGlossary(JsonFields* fields,
                         "name both");
   }
   TRIVIUM_ASSIGN_OR_RETURN(const auto glossary, glossaries_->Find(owner_, id));
-  if (WithoutRegion(LowerCode(source_)) != glossary->source_language ||
-      WithoutRegion(LowerCode(target_)) != glossary->target_language) {
+  const auto found = glossary->dictionaries.find(
+      {BaseLanguage(source_), BaseLanguage(target_)});
+  if (found == glossary->dictionaries.end()) {
     return InvalidField(
         "glossary_id",
-        fmt::format("is for {} to {}, but the call is for {} to {}",
-                    glossary->source_language, glossary->target_language,
-                    Shorten(source_), Shorten(target_)));
+        fmt::format("has no terms for {} to {}; it has {}", Shorten(source_),
+                    Shorten(target_), PairsOf(*glossary)));
   }
-  for (const auto& [source, target] : glossary->terms) {
+  for (const auto& [source, target] : found->second) {
     v1::GlossaryTerm* const term = options->mutable_glossary()->add_terms();
     term->set_source(source);
     term->set_target(target);

@@ -1,6 +1,10 @@
 #ifndef TRIVIUM_SERVER_ADAPTERS_DEEPL_CODEC_H_
 #define TRIVIUM_SERVER_ADAPTERS_DEEPL_CODEC_H_
 
+#include <google/protobuf/message.h>
+
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,6 +33,13 @@ std::string UpperCode(std::string_view code);
 std::string LowerCode(std::string_view code);
 // The code without a region: "en" of "en-US".
 std::string_view WithoutRegion(std::string_view code);
+// The language of glossaries: "en" of "EN-US".
+std::string BaseLanguage(std::string_view code);
+
+// The languages that models (v1.ListModelsResponse) translate from, and for
+// each those they translate it to, in small letters.
+std::map<std::string, std::set<std::string>> DeeplPairs(
+    const google::protobuf::Message& models);
 
 // The name of the request's token; empty without tokens.
 std::string OwnerOf(const RequestHead& head);

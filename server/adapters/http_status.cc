@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_replace.h"
 #include "google/rpc/error_details.pb.h"
+#include "server/adapters/json_fields.h"
 #include "server/errors/rpc_status.h"
 
 namespace trivium {
@@ -107,6 +108,7 @@ std::string_view ConnectCodeOf(absl::StatusCode code) {
 }
 
 std::string MessageOf(const Ending& ending, std::span<const FieldName> names) {
+  if (NamesOwnMember(ending.status)) names = {};
   std::string message = Renamed(ToRpcStatus(ending.status).message(), names);
   // Errors about lengths name this field within the text, too.
   for (const FieldName& name : names) {
@@ -120,6 +122,7 @@ std::string MessageOf(const Ending& ending, std::span<const FieldName> names) {
 
 std::string FieldOf(const absl::Status& status,
                     std::span<const FieldName> names) {
+  if (NamesOwnMember(status)) names = {};
   google::rpc::BadRequest bad;
   const google::rpc::Status rpc_status = ToRpcStatus(status);
   for (const auto& detail : rpc_status.details()) {

@@ -19,9 +19,7 @@ class HfTextToTextCodec final : public TeiCodec {
  public:
   HfTextToTextCodec(const Environment& environment, const RequestHead& head,
                     TextTask task)
-      : models_(environment.models, head.grant),
-        ignored_(environment.ignored_members),
-        task_(task) {}
+      : models_(environment.models, head.grant), task_(task) {}
 
  private:
   void ReadFields(JsonFields* fields, Message* message) override {
@@ -39,9 +37,9 @@ class HfTextToTextCodec final : public TeiCodec {
     ReadParameters(fields, [&](JsonFields* parameters) {
       if (task_ == TextTask::kTranslation) ReadLanguages(parameters, options);
       ReadCut(parameters, options);
-      // Texts are written as the tokenizer's folder says.
-      parameters->Ignore("Hugging Face", ignored_,
-                         {"clean_up_tokenization_spaces"});
+      parameters->Only("clean_up_tokenization_spaces", {},
+                       "is not supported: texts are written as the tokenizer's "
+                       "folder says; leave it out");
       if (const json* const value = parameters->Value("generate_parameters")) {
         JsonFields search(*value, "parameters.generate_parameters.");
         ReadSearch(&search, options->mutable_decoding());
@@ -118,7 +116,6 @@ class HfTextToTextCodec final : public TeiCodec {
   }
 
   const AllowedModels models_;
-  IgnoredMembers* const ignored_;
   TextTask task_;
 };
 

@@ -6,11 +6,19 @@
 #include <cmath>
 #include <utility>
 
+#include "absl/strings/cord.h"
 #include "server/errors/status.h"
 
 namespace trivium {
 
 using nlohmann::json;
+
+namespace {
+
+// For this process: ToRpcStatus leaves it out.
+constexpr char kOwnMember[] = "trivium.internal/OwnMember";
+
+}  // namespace
 
 JsonFields::JsonFields(const json& object, std::string path)
     : object_(object), path_(std::move(path)) {
@@ -101,6 +109,19 @@ void JsonFields::Ignore(const char* shape, IgnoredMembers* log,
   }
 }
 
+const char* JsonFields::NameAmong(std::initializer_list<const char*> names) {
+  const char* found = nullptr;
+  for (const char* const name : names) {
+    if (Value(name) == nullptr) continue;
+    if (found != nullptr) {
+      Fail(name, fmt::format("is there beside {}; send one of them", found));
+    } else {
+      found = name;
+    }
+  }
+  return found != nullptr ? found : *names.begin();
+}
+
 void JsonFields::Require(const char* name) {
   if (Value(name) == nullptr) Fail(name, "is missing");
 }
@@ -110,6 +131,7 @@ void JsonFields::Fail(const std::string& name, const std::string& description) {
     std::string field = path_ + name;
     if (field.ends_with('.')) field.pop_back();
     status_ = InvalidField(field.empty() ? "body" : field, description);
+    status_.SetPayload(kOwnMember, absl::Cord("1"));
   }
 }
 
@@ -127,6 +149,10 @@ absl::Status JsonFields::Done() {
     }
   }
   return status_;
+}
+
+bool NamesOwnMember(const absl::Status& status) {
+  return status.GetPayload(kOwnMember).has_value();
 }
 
 bool IsIds(const json& value) {

@@ -48,6 +48,9 @@ class JsonFields {
   // it may be null.
   void Ignore(const char* shape, IgnoredMembers* log,
               std::initializer_list<const char*> names);
+  // Returns which of a member's names the object has; the first if it has none.
+  // Two of them at once are an error.
+  const char* NameAmong(std::initializer_list<const char*> names);
   // INVALID_ARGUMENT if there is no such member.
   void Require(const char* name);
   void Fail(const std::string& name, const std::string& description);
@@ -64,6 +67,10 @@ class JsonFields {
   std::set<std::string, std::less<>> known_;
   absl::Status status_;
 };
+
+// True if the status is an error of JsonFields. Its field is the request's own
+// member, so it is no name of trivium.v1 to be replaced.
+bool NamesOwnMember(const absl::Status& status);
 
 // True if the value is a list of token ids.
 bool IsIds(const nlohmann::json& value);

@@ -32,9 +32,6 @@ using google::protobuf::Message;
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-// A search has at most 16 hypotheses, the first of which is the translation.
-constexpr int kMostAlternatives = 15;
-
 // LibreTranslate's code of a language: BCP 47, else the model's own code.
 const std::string& CodeOf(const v1::Language& language) {
   return language.bcp47().empty() ? language.code() : language.bcp47();
@@ -159,14 +156,16 @@ class LibreTranslateCodec : public LibreCodec {
       if (!absl::SimpleAtoi(value->get<std::string>(), &number)) {
         return fields->Fail("alternatives", "must be a number");
       }
-      if (number > kMostAlternatives) {
-        return fields->Fail("alternatives",
-                            fmt::format("is {}; there are at most {}", number,
-                                        kMostAlternatives));
-      }
     } else {
-      number = fields->Integer("alternatives", INT32_MIN, kMostAlternatives)
-                   .value_or(0);
+      number =
+          fields->Integer("alternatives", INT64_MIN, INT64_MAX).value_or(0);
+    }
+    // The first hypothesis of a search is the translation.
+    const int most = environment_.limits.max_beam_size - 1;
+    if (number > most) {
+      return fields->Fail(
+          "alternatives",
+          fmt::format("is {}; there are at most {}", number, most));
     }
     alternatives_ = static_cast<int>(std::max<int64_t>(number, 0));
   }
@@ -351,6 +350,7 @@ HttpAnswer LibreFailure(const Ending& ending) {
       {"inputs", "q"},
       {"options.source_language", "source"},
       {"options.target_language", "target"},
+      {"options.", ""},
   };
   return {
       .status = HttpStatusOf(ending.status.code()),

@@ -3,6 +3,8 @@
 
 #include <climits>
 #include <iterator>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,31 +23,60 @@ namespace {
 using google::protobuf::Message;
 using nlohmann::json;
 
-class OllamaEmbedCodec final : public OllamaCodec {
+// The part of the two codecs that is the same.
+class OllamaEmbedFrame : public OllamaCodec {
  public:
   // `one`: /api/embeddings.
-  OllamaEmbedCodec(const Environment& environment,
+  OllamaEmbedFrame(const Environment& environment,
                    std::shared_ptr<const Grant> grant, bool one)
       : one_(one),
         models_(environment.models, std::move(grant)),
         ignored_(environment.ignored_members) {}
 
+ protected:
+  // The members beside the text.
+  struct Shared {
+    std::string model;
+    bool truncate = true;
+    std::optional<int64_t> dimensions;
+  };
+  Shared ReadShared(JsonFields* fields) const {
+    Shared shared;
+    shared.model =
+        OllamaModelName(models_, fields->String("model").value_or(""));
+    shared.truncate = fields->Bool("truncate").value_or(true);
+    if (!one_) shared.dimensions = fields->Integer("dimensions", 1, INT_MAX);
+    // Options are about texts that are generated, and about Ollama's engine.
+    fields->Ignore("Ollama", ignored_, {"options", "keep_alive"});
+    return shared;
+  }
+
+  bool one() const { return one_; }
+  const char* text_name() const { return one_ ? "prompt" : "input"; }
+  const AllowedModels& models() const { return models_; }
+
+ private:
+  const bool one_;
+  const AllowedModels models_;
+  IgnoredMembers* const ignored_;
+};
+
+class OllamaEmbedCodec final : public OllamaEmbedFrame {
+ public:
+  using OllamaEmbedFrame::OllamaEmbedFrame;
+
   absl::Status Read(std::string_view body, Message* message) override {
     TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
     auto* const request = static_cast<v1::EncodeRequest*>(message);
     JsonFields fields(value, "");
-    request->set_model(
-        OllamaModelName(models_, fields.String("model").value_or("")));
+    const Shared shared = ReadShared(&fields);
+    request->set_model(shared.model);
     request->add_outputs(v1::ENCODE_OUTPUT_DENSE);
     ReadTexts(&fields, request);
-    request->set_truncate(fields.Bool("truncate").value_or(true));
-    if (!one_) {
-      if (const auto dimensions = fields.Integer("dimensions", 1, INT_MAX)) {
-        request->set_dimensions(static_cast<uint32_t>(*dimensions));
-      }
+    request->set_truncate(shared.truncate);
+    if (shared.dimensions) {
+      request->set_dimensions(static_cast<uint32_t>(*shared.dimensions));
     }
-    // Options are about texts that are generated, and about Ollama's engine.
-    fields.Ignore("Ollama", ignored_, {"options", "keep_alive"});
     return fields.Done();
   }
 
@@ -55,13 +86,13 @@ class OllamaEmbedCodec final : public OllamaCodec {
       constexpr FieldName kOneName[] = {{"inputs[0].text", "prompt"},
                                         {"inputs[0]", "prompt"},
                                         {"inputs", "prompt"}};
-      return one_ ? OllamaFailure(ending, kOneName)
-                  : OllamaFailure(ending, kNames);
+      return one() ? OllamaFailure(ending, kOneName)
+                   : OllamaFailure(ending, kNames);
     }
     const auto& response = *static_cast<const v1::EncodeResponse*>(last);
     // Written as text, since values of json would be most of the work.
     std::string text = "{";
-    if (one_) {
+    if (one()) {
       text += R"("embedding":)";
       AddJsonList(response.results(0).embedding(), &text);
       return {.body = text + "}"};
@@ -82,13 +113,13 @@ class OllamaEmbedCodec final : public OllamaCodec {
 
  private:
   void ReadTexts(JsonFields* fields, v1::EncodeRequest* request) {
-    const char* const name = one_ ? "prompt" : "input";
+    const char* const name = text_name();
     const json* const value = fields->Value(name);
     if (value == nullptr) return fields->Require(name);
-    const bool list = !one_ && value->is_array();
+    const bool list = !one() && value->is_array();
     if (!list && !value->is_string()) {
       return fields->Fail(
-          name, one_ ? "must be a text" : "must be a text or a list of texts");
+          name, one() ? "must be a text" : "must be a text or a list of texts");
     }
     if (list && value->empty()) fields->Fail(name, "is empty; send a text");
     const std::vector<std::string> texts = fields->Strings(name);
@@ -100,49 +131,34 @@ class OllamaEmbedCodec final : public OllamaCodec {
       request->add_inputs()->set_text(texts[i]);
     }
   }
-
-  const bool one_;
-  const AllowedModels models_;
-  IgnoredMembers* const ignored_;
 };
 
 // A request that asks for nothing but the model.
-class OllamaEmbedLoadCodec final : public OllamaCodec {
+class OllamaEmbedLoadCodec final : public OllamaEmbedFrame {
  public:
-  // `one`: /api/embeddings.
-  OllamaEmbedLoadCodec(const Environment& environment,
-                       std::shared_ptr<const Grant> grant, bool one)
-      : one_(one),
-        models_(environment.models, std::move(grant)),
-        ignored_(environment.ignored_members) {}
+  using OllamaEmbedFrame::OllamaEmbedFrame;
 
   absl::Status Read(std::string_view body, Message* message) override {
     TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
     JsonFields fields(value, "");
-    const std::string name =
-        OllamaModelName(models_, fields.String("model").value_or(""));
-    TRIVIUM_ASSIGN_OR_RETURN(const ModelHandle model,
-                             models_.FindFor(Rpc::kEncode, name));
+    const Shared shared = ReadShared(&fields);
+    v1::EncodeRequest like_texts;
+    like_texts.add_outputs(v1::ENCODE_OUTPUT_DENSE);
+    TRIVIUM_ASSIGN_OR_RETURN(
+        const ModelHandle model,
+        models().FindFor(Rpc::kEncode, shared.model, NeedOf(like_texts)));
     static_cast<v1::GetModelRequest*>(message)->set_name(model->name);
-    fields.Value(one_ ? "prompt" : "input");
-    fields.Bool("truncate");
-    if (!one_) fields.Integer("dimensions", 1, INT_MAX);
-    fields.Ignore("Ollama", ignored_, {"options", "keep_alive"});
+    fields.Value(text_name());
     return fields.Done();
   }
 
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
     if (!ending.status.ok()) return OllamaFailure(ending, {});
-    if (one_) return {.body = R"({"embedding":[]})"};
+    if (one()) return {.body = R"({"embedding":[]})"};
     const auto& model = *static_cast<const v1::Model*>(last);
     return {.body = fmt::format(R"({{"model":{},"embeddings":[]}})",
                                 ToJsonText(json(model.name())))};
   }
-
- private:
-  const bool one_;
-  const AllowedModels models_;
-  IgnoredMembers* const ignored_;
 };
 
 }  // namespace

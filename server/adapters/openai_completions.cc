@@ -42,11 +42,8 @@ std::vector<FieldName> NamesOf(const CompletionOptions& options) {
       {"chat.max_thinking_tokens", options.thinking.budget_name},
       {"chat.", ""},
       {"chat", "messages"},
-      {"decoding.max_new_tokens", options.max_tokens_name},
-      {"decoding.num_hypotheses", "n"},
   };
-  AddConstraintNames(options.constraint_name, &names);
-  names.push_back({"decoding.", ""});
+  AddOptionNames(options, &names);
   return names;
 }
 

@@ -13,6 +13,7 @@
 #include "server/adapters/json_body.h"
 #include "server/adapters/json_fields.h"
 #include "server/adapters/openai.h"
+#include "server/adapters/openai_kin.h"
 #include "server/errors/status.h"
 #include "trivium/v1/inference.pb.h"
 
@@ -88,23 +89,25 @@ void ReadOutputs(JsonFields* fields, v1::EncodeRequest* request) {
 // Reads what the texts are. `input_type` is NVIDIA's and Voyage's name for it;
 // a model that reads both alike ignores it.
 void ReadKind(JsonFields* fields, v1::EncodeRequest* request) {
-  for (const char* const name : {"kind", "input_type"}) {
-    const auto kind = fields->String(name);
-    if (!kind) continue;
-    if (*kind == "query" || *kind == "search_query") {
-      request->set_kind(v1::TEXT_KIND_QUERY);
-    } else if (*kind == "document" || *kind == "passage" ||
-               *kind == "search_document") {
-      request->set_kind(v1::TEXT_KIND_DOCUMENT);
-    } else {
-      fields->Fail(name, "must be query or document");
-    }
+  const char* const name = fields->NameAmong({"kind", "input_type"});
+  const auto kind = fields->String(name);
+  if (!kind) return;
+  if (*kind == "query" || *kind == "search_query") {
+    request->set_kind(v1::TEXT_KIND_QUERY);
+  } else if (*kind == "document" || *kind == "passage" ||
+             *kind == "search_document") {
+    request->set_kind(v1::TEXT_KIND_DOCUMENT);
+  } else {
+    fields->Fail(name, "must be query or document");
   }
 }
 
 // Reads whether texts that are too long are cut: `truncate` as a boolean, or in
-// NVIDIA's and Cohere's words; vLLM's `truncate_prompt_tokens` of -1.
-void ReadTruncation(JsonFields* fields, v1::EncodeRequest* request) {
+// NVIDIA's and Cohere's words; vLLM's `truncate_prompt_tokens` of -1. Sets the
+// request's name for it.
+void ReadTruncation(JsonFields* fields, v1::EncodeRequest* request,
+                    const char** name) {
+  *name = fields->NameAmong({"truncate", "truncate_prompt_tokens"});
   const json* const value = fields->Value("truncate");
   if (value != nullptr && value->is_string()) {
     const std::string end = absl::AsciiStrToUpper(value->get<std::string>());
@@ -117,11 +120,7 @@ void ReadTruncation(JsonFields* fields, v1::EncodeRequest* request) {
   } else if (const auto truncate = fields->Bool("truncate")) {
     request->set_truncate(*truncate);
   }
-  fields->Only("truncate_prompt_tokens", {-1},
-               "must be -1: texts are cut to what the model reads");
-  if (fields->Value("truncate_prompt_tokens") != nullptr) {
-    request->set_truncate(true);
-  }
+  if (CutsPrompts(fields)) request->set_truncate(true);
 }
 
 class OpenAiEmbeddingsCodec : public Codec {
@@ -145,20 +144,23 @@ class OpenAiEmbeddingsCodec : public Codec {
       request->set_dimensions(static_cast<uint32_t>(*dimensions));
     }
     ReadKind(&fields, request);
-    ReadTruncation(&fields, request);
+    ReadTruncation(&fields, request, &truncate_name_);
     fields.Only("add_special_tokens", {true},
                 "must be true: a model reads a text with its special tokens; "
                 "send ids to leave them out");
-    fields.Value("user");  // for logs, and ours have no names of users
     // For logs, bills and stores of others.
     fields.Ignore("OpenAI", ignored_,
-                  {"metadata", "service_tier", "safety_identifier"});
+                  {"metadata", "user", "service_tier", "safety_identifier"});
     return fields.Done();
   }
 
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
-    constexpr FieldName kNames[] = {{"inputs", "input"}};
-    if (!ending.status.ok()) return OpenAiFailure(ending, kNames);
+    if (!ending.status.ok()) {
+      const FieldName names[] = {{"inputs", "input"},
+                                 {"truncation_direction", "truncate"},
+                                 {"truncate", truncate_name_}};
+      return OpenAiFailure(ending, names);
+    }
     const auto& response = *static_cast<const v1::EncodeResponse*>(last);
     // Written as text, since values of json would be most of the work.
     std::string text = R"({"object":"list","data":[)";
@@ -218,6 +220,7 @@ class OpenAiEmbeddingsCodec : public Codec {
 
   IgnoredMembers* const ignored_;
   bool base64_ = false;
+  const char* truncate_name_ = "truncate";  // as the request has it
 };
 
 }  // namespace

@@ -73,23 +73,13 @@ const std::vector<Neutral>& NeutralOptions() {
   return *kAll;
 }
 
-constexpr double kMostPenalty = 1000;  // of repetition, as in all calls
-
 // The penalties of llama-server look at the last tokens, those here at all: -1
 // there.
-void ReadRepeats(JsonFields* fields, v1::DecodingOptions* decoding) {
-  if (const auto penalty = fields->Number("repeat_penalty")) {
-    if (decoding->has_repetition_penalty()) {
-      fields->Fail("repeat_penalty",
-                   "is there beside repetition_penalty; send one of them");
-    }
-    // Checked here, where the error names the client's own member.
-    if (!(*penalty > 0 && *penalty <= kMostPenalty)) {
-      fields->Fail("repeat_penalty",
-                   fmt::format("is {}; it must be a number over 0 and at most "
-                               "{}",
-                               *penalty, kMostPenalty));
-    }
+void ReadRepeats(JsonFields* fields, v1::DecodingOptions* decoding,
+                 CompletionOptions* options) {
+  options->repetition_name =
+      fields->NameAmong({"repetition_penalty", "repeat_penalty"});
+  if (const auto penalty = fields->Number(options->repetition_name)) {
     decoding->set_repetition_penalty(*penalty);
   }
   const auto last = fields->Integer("repeat_last_n", -1, INT_MAX);
@@ -108,9 +98,9 @@ void ReadRepeats(JsonFields* fields, v1::DecodingOptions* decoding) {
 }  // namespace
 
 void ReadKinOptions(JsonFields* fields, IgnoredMembers* ignored,
-                    v1::GenerateRequest* request) {
+                    v1::GenerateRequest* request, CompletionOptions* options) {
   v1::DecodingOptions* const decoding = request->mutable_decoding();
-  ReadRepeats(fields, decoding);
+  ReadRepeats(fields, decoding, options);
   if (const auto p = fields->Number("typical_p"); p && *p != 1) {
     decoding->set_typical_p(*p);
   }
@@ -120,11 +110,12 @@ void ReadKinOptions(JsonFields* fields, IgnoredMembers* ignored,
   if (const auto ignore = fields->Bool("ignore_eos")) {
     decoding->set_ignore_eos(*ignore);
   }
-  fields->Only("truncate_prompt_tokens", {-1},
-               "must be -1: a prompt is cut to what the model reads");
-  if (fields->Value("truncate_prompt_tokens") != nullptr) {
-    request->set_truncate(true);
+  options->truncate_name =
+      fields->NameAmong({"truncate", "truncate_prompt_tokens"});
+  if (const auto truncate = fields->Bool("truncate")) {
+    request->set_truncate(*truncate);
   }
+  if (CutsPrompts(fields)) request->set_truncate(true);
   ReadNeutral(NeutralOptions(), fields);
   // These say how urgent a request is, whose it is and how long its model
   // stays; whether its progress and times are told; how samplers work that are
@@ -137,6 +128,14 @@ void ReadKinOptions(JsonFields* fields, IgnoredMembers* ignored,
        "xtc_threshold", "dry_base", "dry_allowed_length", "dry_penalty_last_n",
        "dry_sequence_breakers", "dynatemp_exponent", "n_keep", "n_discard",
        "spaces_between_special_tokens"});
+}
+
+bool CutsPrompts(JsonFields* fields) {
+  constexpr char kName[] = "truncate_prompt_tokens";
+  const json* const value = fields->Value(kName);
+  fields->Only(kName, {-1, 0},
+               "must be -1: what is too long is cut to what the model reads");
+  return value != nullptr && *value == -1;
 }
 
 void ReadKinChatOptions(JsonFields* fields) {

@@ -2,6 +2,7 @@
 #define TRIVIUM_SERVER_ADAPTERS_OPENAI_KIN_H_
 
 #include "server/adapters/json_fields.h"
+#include "server/adapters/openai_request.h"
 #include "trivium/v1/inference.pb.h"
 
 namespace trivium {
@@ -14,7 +15,10 @@ namespace trivium {
 // Reads those of texts and chats: other names of options here (`repeat_penalty`
 // is repetition_penalty), and options at values that change nothing.
 void ReadKinOptions(JsonFields* fields, IgnoredMembers* ignored,
-                    v1::GenerateRequest* request);
+                    v1::GenerateRequest* request, CompletionOptions* options);
+// True if `truncate_prompt_tokens`, which is vLLM's, asks to cut what is too
+// long. Other numbers than -1, and 0 for none, are errors.
+bool CutsPrompts(JsonFields* fields);
 // Reads those of chats alone.
 void ReadKinChatOptions(JsonFields* fields);
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/strings/numbers.h"
+#include "server/adapters/openai_constraint.h"
 #include "server/adapters/openai_kin.h"
 #include "server/adapters/openai_messages.h"
 #include "server/adapters/openai_tools.h"
@@ -79,9 +80,6 @@ void ReadPenalties(JsonFields* fields, v1::DecodingOptions* decoding) {
   if (const auto penalty = fields->Number("frequency_penalty")) {
     decoding->set_frequency_penalty(*penalty);
   }
-  if (const auto penalty = fields->Number("repetition_penalty")) {
-    decoding->set_repetition_penalty(*penalty);
-  }
   ReadBias(fields, decoding);
 }
 
@@ -135,6 +133,29 @@ void ReadTemplateOptions(JsonFields* fields, v1::Chat* chat) {
 
 }  // namespace
 
+void AddOptionNames(const CompletionOptions& options,
+                    std::vector<FieldName>* names) {
+  names->insert(names->end(),
+                {{"truncate", options.truncate_name},
+                 {"decoding.max_new_tokens", options.max_tokens_name},
+                 {"decoding.min_new_tokens", "min_tokens"},
+                 {"decoding.num_hypotheses", "n"},
+                 {"decoding.repetition_penalty", options.repetition_name}});
+  AddConstraintNames(options.constraint_name, names);
+  names->push_back({"decoding.", ""});
+}
+
+void ReadLimit(JsonFields* fields, std::initializer_list<const char*> names,
+               v1::GenerateRequest* request, CompletionOptions* options) {
+  options->max_tokens_name = fields->NameAmong(names);
+  // -1, as in llama-server: as many as there is room for.
+  const auto most = fields->Integer(options->max_tokens_name, -1, INT_MAX);
+  if (!most || *most == -1) return;
+  options->prompt_only = *most == 0;
+  request->mutable_decoding()->set_max_new_tokens(
+      static_cast<uint32_t>(std::max<int64_t>(*most, 1)));
+}
+
 void ReadCompletionOptions(JsonFields* fields, IgnoredMembers* ignored,
                            v1::GenerateRequest* request,
                            CompletionOptions* options) {
@@ -142,21 +163,6 @@ void ReadCompletionOptions(JsonFields* fields, IgnoredMembers* ignored,
   v1::DecodingOptions* const decoding = request->mutable_decoding();
   decoding->set_num_hypotheses(
       static_cast<uint32_t>(fields->Integer("n", 1, 128).value_or(1)));
-  // -1, as in llama-server: as many as there is room for. Its own name for it
-  // is the second.
-  auto most = fields->Integer("max_tokens", -1, INT_MAX);
-  if (const auto other = fields->Integer("n_predict", -1, INT_MAX)) {
-    if (most) {
-      fields->Fail("n_predict", "is there beside max_tokens; send one of them");
-    }
-    most = other;
-    options->max_tokens_name = "n_predict";
-  }
-  if (most && *most != -1) {
-    options->prompt_only = *most == 0;
-    decoding->set_max_new_tokens(
-        static_cast<uint32_t>(std::max<int64_t>(*most, 1)));
-  }
   for (std::string& stop : fields->Strings("stop")) {
     decoding->add_stop(std::move(stop));
   }
@@ -166,18 +172,17 @@ void ReadCompletionOptions(JsonFields* fields, IgnoredMembers* ignored,
   }
   ReadSampling(fields, decoding);
   ReadPenalties(fields, decoding);
-  ReadKinOptions(fields, ignored, request);
+  ReadKinOptions(fields, ignored, request, options);
   ReadStream(fields, options);
   // The name is vLLM's.
   if (const auto salt = fields->String("cache_salt")) {
     request->set_cache_salt(*salt);
   }
-  fields->Value("user");  // for logs, and ours have no names of users
   // They are about logs, bills, stores and caches of others: metadata of the
   // request, who sent it, which machines answer it, and hints for caches. What
   // one request leaves in the prefix cache here changes no other's answer.
   fields->Ignore(kOpenAiShape, ignored,
-                 {"metadata", "service_tier", "safety_identifier",
+                 {"metadata", "user", "service_tier", "safety_identifier",
                   "prompt_cache_key", "prompt_cache_retention", "cache_prompt",
                   "id_slot", "store", "prediction"});
 }
@@ -185,6 +190,7 @@ void ReadCompletionOptions(JsonFields* fields, IgnoredMembers* ignored,
 std::vector<v1::Input> ReadPrompts(JsonFields* fields,
                                    v1::GenerateRequest* request,
                                    CompletionOptions* options) {
+  ReadLimit(fields, {"max_tokens", "n_predict"}, request, options);
   if (const auto count = fields->Integer("logprobs", 0, kMostTopLogprobs)) {
     SetLogprobs(static_cast<int>(*count), request, options);
   }
@@ -192,10 +198,8 @@ std::vector<v1::Input> ReadPrompts(JsonFields* fields,
                "is not supported; ask for as many with n and choose");
   options->echo = fields->Bool("echo").value_or(false);
   if (options->prompt_only && !options->echo) {
-    fields->Fail("max_tokens", "must be at least 1, or 0 with echo");
-  }
-  if (const auto truncate = fields->Bool("truncate")) {
-    request->set_truncate(*truncate);
+    fields->Fail(options->max_tokens_name,
+                 "must be at least 1, or 0 with echo");
   }
   if (options->echo && options->logprobs) {
     request->set_prompt_logprobs(
@@ -229,7 +233,11 @@ std::vector<v1::Input> ReadPrompts(JsonFields* fields,
 
 void ReadChat(WrittenBody* written, JsonFields* fields, IgnoredMembers* ignored,
               v1::GenerateRequest* request, CompletionOptions* options) {
-  if (options->prompt_only) fields->Fail("max_tokens", "must be at least 1");
+  ReadLimit(fields, {"max_tokens", "max_completion_tokens", "n_predict"},
+            request, options);
+  if (options->prompt_only) {
+    fields->Fail(options->max_tokens_name, "must be at least 1");
+  }
   v1::Chat* const chat = request->mutable_chat();
   chat->set_answer_parts(true);
   ReadOpenAiMessages(fields, ignored, chat);
@@ -238,15 +246,6 @@ void ReadChat(WrittenBody* written, JsonFields* fields, IgnoredMembers* ignored,
   options->thinking = ReadOpenAiThinking(fields);
   request->mutable_decoding()->set_sampling_defaults(
       v1::SAMPLING_DEFAULTS_CHAT);
-  if (const auto most = fields->Integer("max_completion_tokens", 1, INT_MAX)) {
-    if (request->decoding().has_max_new_tokens()) {
-      fields->Fail("max_completion_tokens",
-                   "is there beside max_tokens; send one of them");
-    }
-    request->mutable_decoding()->set_max_new_tokens(
-        static_cast<uint32_t>(*most));
-    options->max_tokens_name = "max_completion_tokens";
-  }
   const auto alternatives =
       fields->Integer("top_logprobs", 0, kMostTopLogprobs);
   if (fields->Bool("logprobs").value_or(false)) {

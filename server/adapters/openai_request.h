@@ -1,10 +1,12 @@
 #ifndef TRIVIUM_SERVER_ADAPTERS_OPENAI_REQUEST_H_
 #define TRIVIUM_SERVER_ADAPTERS_OPENAI_REQUEST_H_
 
+#include <initializer_list>
 #include <string_view>
 #include <vector>
 
 #include "nlohmann/json.hpp"
+#include "server/adapters/http_status.h"
 #include "server/adapters/json_fields.h"
 #include "server/adapters/openai_thinking.h"
 #include "server/adapters/written_body.h"
@@ -23,9 +25,11 @@ struct CompletionOptions {
   // Alternatives to show for each token. The call always asks for at least one,
   // because the token's own log-probability comes with it.
   int top_logprobs = 0;
-  // The request's name for max_new_tokens.
+  // The request's names of fields that clients call differently: of
+  // max_new_tokens, repetition_penalty, truncate and the constraint.
   const char* max_tokens_name = "max_tokens";
-  // The request's name for the constraint, if it has one.
+  const char* repetition_name = "repetition_penalty";
+  const char* truncate_name = "truncate";
   const char* constraint_name = "constraint";
   bool echo = false;  // begin the text with the prompt
   // With echo and max_tokens 0: the answer has no new tokens. The call makes
@@ -34,11 +38,19 @@ struct CompletionOptions {
   OpenAiThinking thinking;  // of chats, for SetOpenAiThinking
 };
 
+// Adds the names that a request has for the fields of its options.
+void AddOptionNames(const CompletionOptions& options,
+                    std::vector<FieldName>* names);
+
 // Reads the options that completions of chats and of texts share. `ignored` may
 // be null (JsonFields::Ignore).
 void ReadCompletionOptions(JsonFields* fields, IgnoredMembers* ignored,
                            v1::GenerateRequest* request,
                            CompletionOptions* options);
+
+// Reads the most tokens of an answer, for which the shape has these names.
+void ReadLimit(JsonFields* fields, std::initializer_list<const char*> names,
+               v1::GenerateRequest* request, CompletionOptions* options);
 
 // Reads the options of completions of texts alone. Returns the inputs of
 // `prompt`, each of which goes into a request of its own.

@@ -30,32 +30,53 @@ constexpr ChatShape kResponses = {
     .prompt = "send it as prompt to /v1/completions, or to /translate",
     .models = "/v1/models"};
 
-class ResponsesCodec : public Codec {
+// The prompt, the model, and errors, which the two paths share.
+class ResponsesFrame : public Codec {
  public:
-  ResponsesCodec(const Environment& environment,
-                 std::shared_ptr<const Grant> grant)
-      : id_(NewAnswerId("resp_")),
-        clock_(*environment.clock),
-        created_(absl::ToUnixSeconds(clock_.WallTime(clock_.Now()))),
-        models_(environment.models, std::move(grant)),
-        kept_(environment.limits.max_response_bytes),
+  ResponsesFrame(const Environment& environment, const RequestHead& head)
+      : models_(environment.models, head.grant),
         ignored_(environment.ignored_members) {}
 
-  absl::Status Read(std::string_view body, Message* message) override {
+ protected:
+  absl::Status ReadBody(std::string_view body) {
     TRIVIUM_RETURN_IF_ERROR(ReadResponsesRequest(body, ignored_, &asked_));
-    v1::GenerateRequest& request = asked_.request;
-    TRIVIUM_ASSIGN_OR_RETURN(model_, FindChatModel(models_, &request));
+    TRIVIUM_ASSIGN_OR_RETURN(model_, FindChatModel(models_, &asked_.request));
     TRIVIUM_RETURN_IF_ERROR(CheckTakesChats(*model_, kResponses));
-    TRIVIUM_RETURN_IF_ERROR(SetThinking({.effort = asked_.effort},
-                                        "reasoning.effort", *model_->model,
-                                        request.mutable_chat()));
+    return SetThinking({.effort = asked_.effort}, "reasoning.effort",
+                       *model_->model, asked_.request.mutable_chat());
+  }
+
+  HttpAnswer Failure(const Ending& ending) const {
+    return OpenAiFailure(ending, asked_.field_names());
+  }
+
+  // Both after ReadBody.
+  ResponsesRequest asked_;
+  ModelHandle model_;
+
+ private:
+  const AllowedModels models_;
+  IgnoredMembers* const ignored_;
+};
+
+class ResponsesCodec : public ResponsesFrame {
+ public:
+  ResponsesCodec(const Environment& environment, const RequestHead& head)
+      : ResponsesFrame(environment, head),
+        id_(NewAnswerId("resp_")),
+        clock_(*environment.clock),
+        created_(absl::ToUnixSeconds(clock_.WallTime(clock_.Now()))),
+        kept_(environment.limits.max_response_bytes) {}
+
+  absl::Status Read(std::string_view body, Message* message) override {
+    TRIVIUM_RETURN_IF_ERROR(ReadBody(body));
     if (asked_.options.logprobs) {
       logprobs_.emplace(model_->model->tokenizer(),
                         asked_.options.top_logprobs);
     }
     output_.emplace(streams() ? &events_ : nullptr,
                     logprobs_ ? &*logprobs_ : nullptr);
-    *static_cast<v1::GenerateRequest*>(message) = std::move(request);
+    *static_cast<v1::GenerateRequest*>(message) = std::move(asked_.request);
     return absl::OkStatus();
   }
 
@@ -75,7 +96,7 @@ class ResponsesCodec : public Codec {
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
     if (last != nullptr) Write(*last);
     const Ending told = WithLimit(ending);
-    if (!told.status.ok()) return OpenAiFailure(told, asked_.field_names());
+    if (!told.status.ok()) return Failure(told);
     return {.body = ToJsonText(Ended())};
   }
 
@@ -172,11 +193,7 @@ class ResponsesCodec : public Codec {
   const std::string id_;
   const Clock& clock_;
   const int64_t created_;
-  const AllowedModels models_;
   KeptResponses kept_;
-  IgnoredMembers* const ignored_;
-  ResponsesRequest asked_;  // without the request, after Read
-  ModelHandle model_;
   ResponsesEvents events_;
   std::optional<OpenAiLogprobs> logprobs_;  // unset: nobody asked for them
   std::optional<ResponsesOutput> output_;   // set by Read
@@ -185,11 +202,34 @@ class ResponsesCodec : public Codec {
   v1::Usage usage_;
 };
 
+class ResponsesTokensCodec : public ResponsesFrame {
+ public:
+  using ResponsesFrame::ResponsesFrame;
+
+  absl::Status Read(std::string_view body, Message* message) override {
+    TRIVIUM_RETURN_IF_ERROR(ReadBody(body));
+    *static_cast<v1::GenerateRequest*>(message) = std::move(asked_.request);
+    return absl::OkStatus();
+  }
+  HttpAnswer Finish(const Ending& ending, const Message* last) override {
+    if (!ending.status.ok()) return Failure(ending);
+    const auto& usage = *static_cast<const v1::Usage*>(last);
+    return {.body = ToJsonText(
+                ordered_json{{"object", "response.input_tokens"},
+                             {"input_tokens", usage.prompt_tokens()}})};
+  }
+};
+
 }  // namespace
 
 std::unique_ptr<Codec> NewOpenAiResponsesCodec(const Environment& environment,
                                                const RequestHead& head) {
-  return std::make_unique<ResponsesCodec>(environment, head.grant);
+  return std::make_unique<ResponsesCodec>(environment, head);
+}
+
+std::unique_ptr<Codec> NewOpenAiResponsesTokensCodec(
+    const Environment& environment, const RequestHead& head) {
+  return std::make_unique<ResponsesTokensCodec>(environment, head);
 }
 
 }  // namespace trivium

@@ -13,6 +13,9 @@ namespace trivium {
 // conversation.
 // With logprobs an answer is one message, the thoughts within its text.
 NewCodec NewOpenAiResponsesCodec;
+// POST /v1/responses/input_tokens: how many tokens the prompt of such a request
+// has. It may have all members of one.
+NewCodec NewOpenAiResponsesTokensCodec;
 
 }  // namespace trivium
 

@@ -91,14 +91,15 @@ class ResponsesReader {
   }
 
   void ReadLimits() {
-    const auto most = fields_.Integer("max_output_tokens", 1, INT_MAX);
-    out_->options.max_tokens_name = "max_output_tokens";
-    echo()["max_output_tokens"] = nullptr;
-    if (most) {
-      request()->mutable_decoding()->set_max_new_tokens(
-          static_cast<uint32_t>(*most));
-      echo()["max_output_tokens"] = *most;
+    ReadLimit(&fields_, {"max_output_tokens", "n_predict"}, request(),
+              &out_->options);
+    if (out_->options.prompt_only) {
+      fields_.Fail(out_->options.max_tokens_name, "must be at least 1");
     }
+    const v1::DecodingOptions& decoding = request()->decoding();
+    echo()["max_output_tokens"] = decoding.has_max_new_tokens()
+                                      ? ordered_json(decoding.max_new_tokens())
+                                      : ordered_json();
     for (const char* const name : {"temperature", "top_p"}) {
       const json* const value = fields_.Value(name);
       echo()[name] = value == nullptr ? ordered_json() : ordered_json(*value);
@@ -309,10 +310,8 @@ std::vector<FieldName> ResponsesRequest::field_names() const {
                          {"chat.tool_choice", "tool_choice"},
                          {"chat.parallel_tool_calls", "parallel_tool_calls"},
                          {"chat.answer_parts", "tools"},
-                         {"chat", "input"},
-                         {"decoding.max_new_tokens", options.max_tokens_name}});
-  AddConstraintNames(options.constraint_name, &all);
-  all.push_back({"decoding.", ""});
+                         {"chat", "input"}});
+  AddOptionNames(options, &all);
   return all;
 }
 

@@ -15,7 +15,9 @@ namespace trivium {
 // A request says here how much the model thinks before it answers.
 struct OpenAiThinking {
   std::optional<std::string> effort;  // `reasoning_effort`
-  std::optional<bool> enabled;        // `enable_thinking`
+  // `enable_thinking`, or DeepSeek's and GLM's `thinking`.
+  const char* enabled_name = "enable_thinking";
+  std::optional<bool> enabled;
   // The most tokens of thoughts: vLLM's `thinking_token_budget` or
   // llama-server's `thinking_budget_tokens`, whichever the request has.
   const char* budget_name = "thinking_token_budget";

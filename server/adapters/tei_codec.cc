@@ -39,6 +39,7 @@ HttpAnswer Failure(const Ending& ending, int status, const char* type,
       {"ignore", "parameters.ignore_labels"},
       {"options.source_language", "parameters.src_lang"},
       {"options.target_language", "parameters.tgt_lang"},
+      {"options.truncate", "parameters.truncation"},
       {"options.decoding.beam_size",
        "parameters.generate_parameters.num_beams"},
       {"options.decoding.", "parameters.generate_parameters."}};

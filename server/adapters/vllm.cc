@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <climits>
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -14,6 +12,7 @@
 #include "server/adapters/json_body.h"
 #include "server/adapters/json_fields.h"
 #include "server/adapters/openai.h"
+#include "server/adapters/openai_kin.h"
 #include "trivium/v1/inference.pb.h"
 
 namespace trivium {
@@ -48,20 +47,15 @@ class VllmCodec : public Codec {
   template <typename Request>
   void ReadShared(JsonFields* fields, Request* request) {
     request->set_model(fields->String("model").value_or(""));
-    // -1: cut texts to what the model reads. 0 is as good as none.
-    const auto tokens = fields->Integer("truncate_prompt_tokens", -1, INT_MAX);
-    if (tokens && *tokens > 0) {
-      fields->Fail("truncate_prompt_tokens",
-                   "must be -1: texts are cut to what the model reads");
-    }
-    if (tokens && *tokens < 0) request->set_truncate(true);
-    for (const char* const name : {"softmax", "activation", "use_activation"}) {
-      if (const auto value = fields->Bool(name)) activate_ = *value;
-    }
-    fields->Value("user");  // for logs, and ours have no names of users
+    if (CutsPrompts(fields)) request->set_truncate(true);
+    // Three names that it had in turn.
+    activate_ = fields
+                    ->Bool(fields->NameAmong(
+                        {"softmax", "activation", "use_activation"}))
+                    .value_or(true);
     fields->Only("encoding_format", {"float"}, kNotSupported);
     fields->Only("add_special_tokens", {true}, kNotSupported);
-    fields->Ignore("vLLM", ignored_, {"priority", "request_id"});
+    fields->Ignore("vLLM", ignored_, {"user", "priority", "request_id"});
   }
 
   // True for scores, false for logits.
@@ -94,13 +88,9 @@ class VllmScoreCodec final : public VllmCodec {
     auto* const request = static_cast<v1::RerankRequest*>(message);
     ReadShared(fields, request);
     // The later names of the same.
-    for (const auto& [queries, documents] : {std::pair("data_1", "data_2"),
-                                             {"queries", "documents"},
-                                             {"queries", "items"}}) {
-      if (fields->Value(documents) == nullptr) continue;
-      query_name_ = queries;
-      documents_name_ = documents;
-    }
+    query_name_ = fields->NameAmong({"text_1", "data_1", "queries"});
+    documents_name_ =
+        fields->NameAmong({"text_2", "data_2", "documents", "items"});
     fields->Require(query_name_);
     const std::vector<std::string> queries = fields->Strings(query_name_);
     if (fields->ok() && queries.size() != 1) {

@@ -13,9 +13,13 @@
 namespace trivium {
 
 absl::StatusOr<CallTranslation> CallTranslation::Create(
-    Call* call, bool named, const v1::TranslateOptions& options,
+    Call* call, bool named, v1::TranslateOptions options,
     const std::string& path, const AliveCheck& check_alive,
-    const std::function<absl::Status()>& on_model) {
+    const std::function<absl::Status()>& on_model,
+    const std::string& detected) {
+  const bool source_named =
+      options.has_source_language() && options.source_language() != "auto";
+  if (!detected.empty()) options.set_source_language(detected);
   const Environment& environment = call->environment();
   RoutingOptions routing;
   routing.path = path;
@@ -31,9 +35,10 @@ absl::StatusOr<CallTranslation> CallTranslation::Create(
     }
   }
   TRIVIUM_ASSIGN_OR_RETURN(routing.format, ConvertFormat(options, path));
-  routing.options_of = [&environment, options, path,
+  routing.options_of = [&environment, options, path, source_named,
                         check_alive](const TranslationRoute& route) {
-    return ConvertTranslation(options, path, route, environment, check_alive);
+    return ConvertTranslation(options, path, route, source_named, environment,
+                              check_alive);
   };
   routing.on_first_model = [call, on_model](const ModelHandle& model) {
     call->Use(model);

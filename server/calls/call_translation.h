@@ -40,10 +40,14 @@ class CallTranslation {
   // If languages are detected, `on_model` is called once the call has the model
   // of its first text, before anything is tokenized; its error ends the call.
   // It may be null.
+  //
+  // `detected`: the language that all texts together seem to be in, which is
+  // translated in place of the options' "auto". Empty: there is none.
   static absl::StatusOr<CallTranslation> Create(
-      Call* call, bool named, const v1::TranslateOptions& options,
+      Call* call, bool named, v1::TranslateOptions options,
       const std::string& path, const AliveCheck& check_alive,
-      const std::function<absl::Status()>& on_model);
+      const std::function<absl::Status()>& on_model,
+      const std::string& detected = "");
 
   bool same_for_all() const { return translation_.same_for_all(); }
   // Compiles patterns and tokenizes terms. Call it once, before Prepare.

@@ -15,8 +15,8 @@ EmbeddingComparison ComparisonOf(const EmbeddingWeights& weights,
 }
 
 absl::StatusOr<EmbeddingProducts> CompareEmbeddings(
-    const EmbeddingComparison& comparison, const TextEmbeddings& query,
-    const TextEmbeddings& document, const MaxSimQuery* prepared) {
+    const EmbeddingComparison& comparison, const QueryEmbeddings& query,
+    const TextEmbeddings& document) {
   TRIVIUM_RETURN_IF_ERROR(comparison.check_alive());
   const EmbeddingWeights& weights = comparison.weights;
   EmbeddingProducts products;
@@ -27,19 +27,18 @@ absl::StatusOr<EmbeddingProducts> CompareEmbeddings(
     return static_cast<float>(product);
   };
   if (weights.dense > 0) {
-    products.dense =
-        add(weights.dense,
-            DenseSimilarity(comparison.dense, query.dense, document.dense));
+    products.dense = add(
+        weights.dense, DenseSimilarity(comparison.dense, query.embeddings.dense,
+                                       document.dense));
   }
   if (weights.sparse > 0) {
-    products.sparse =
-        add(weights.sparse, SparseProduct(query.sparse, document.sparse));
+    products.sparse = add(weights.sparse, SparseProduct(query.embeddings.sparse,
+                                                        document.sparse));
   }
   if (weights.multi_vector > 0) {
-    double product = prepared != nullptr ? MaxSim(*prepared, document.rows)
-                                         : MaxSim(query.rows, document.rows);
-    if (comparison.takes_mean && query.rows.rows() > 0) {
-      product /= query.rows.rows();
+    double product = MaxSim(query.rows, document.rows);
+    if (comparison.takes_mean && query.rows.count() > 0) {
+      product /= query.rows.count();
     }
     products.multi_vector = add(weights.multi_vector, product);
   }

@@ -1,6 +1,8 @@
 #ifndef TRIVIUM_SERVER_CALLS_COMPARE_EMBEDDINGS_H_
 #define TRIVIUM_SERVER_CALLS_COMPARE_EMBEDDINGS_H_
 
+#include <utility>
+
 #include "absl/status/statusor.h"
 #include "base/alive_check.h"
 #include "model/model.h"
@@ -21,16 +23,24 @@ struct EmbeddingComparison {
 EmbeddingComparison ComparisonOf(const EmbeddingWeights& weights,
                                  const Model& model, AliveCheck check_alive);
 
+// The embeddings of a text that is compared with many, whose rows are prepared
+// once for all of them.
+struct QueryEmbeddings {
+  explicit QueryEmbeddings(TextEmbeddings made)
+      : embeddings(std::move(made)), rows(MaxSimQueryOf(embeddings.rows)) {}
+
+  TextEmbeddings embeddings;
+  MaxSimQuery rows;
+};
+
 // Returns, of those that count, the similarity s of the dense embeddings, the
 // product of the sparse ones, MaxSim, and as the score
 //
 //   (w_dense s + w_sparse a_s . b_s + w_multi MaxSim(a, b)) /
 //   (w_dense + w_sparse + w_multi)
-//
-// `prepared`, if not null, is MaxSimQueryOf() the query's rows.
 absl::StatusOr<EmbeddingProducts> CompareEmbeddings(
-    const EmbeddingComparison& comparison, const TextEmbeddings& query,
-    const TextEmbeddings& document, const MaxSimQuery* prepared = nullptr);
+    const EmbeddingComparison& comparison, const QueryEmbeddings& query,
+    const TextEmbeddings& document);
 
 }  // namespace trivium
 

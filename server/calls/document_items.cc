@@ -20,11 +20,13 @@
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/numbers.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "model/language_names.h"
 #include "server/calls/call_translation.h"
 #include "server/calls/convert/document_messages.h"
 #include "server/calls/document_texts.h"
@@ -44,6 +46,8 @@ constexpr int64_t kKnownBytes = 128;
 constexpr size_t kPieceBytes = 64 << 10;  // of the answer
 constexpr size_t kMostNotes = 1000;
 constexpr size_t kMostSampleBytes = 64 << 10;  // to detect a language
+// A language that has so much of a document is no chance guess.
+constexpr int kLeastPercentOfSource = 20;
 
 // Counts the texts that are done, and collects their notes. Thread-safe.
 class Outcomes {
@@ -201,14 +205,15 @@ class DocumentItems final : public StreamItems {
     return absl::OkStatus();
   }
 
-  absl::Status CreateTranslation() {
+  // `detected`: as in CallTranslation::Create.
+  absl::Status CreateTranslation(const std::string& detected = "") {
     call_->Use(first_model_);
     TRIVIUM_ASSIGN_OR_RETURN(
         CallTranslation translation,
         CallTranslation::Create(
             call_, /*named=*/call_->models().Names(start_.model()),
             start_.options(), "start.options", call_->alive_check(),
-            /*on_model=*/nullptr));
+            /*on_model=*/nullptr, detected));
     translation_.emplace(std::move(translation));
     return absl::OkStatus();
   }
@@ -274,7 +279,10 @@ class DocumentItems final : public StreamItems {
   }
 
   // Finds one source language for all texts: the likeliest that can be
-  // translated. If there is none, each text has its own.
+  // translated. If there is none, each text has its own. A document may have
+  // texts in the target language among others, as subtitles do: another
+  // language with a good part of it comes first, and sentences that are surely
+  // in the target language stay.
   absl::Status DetectLanguage() {
     std::string sample;
     for (size_t i = 0; i < texts_->size(); ++i) {
@@ -283,19 +291,24 @@ class DocumentItems final : public StreamItems {
       sample += '\n';
     }
     detected_ = DetectLanguages(sample);
+    std::vector<LanguageGuess> guesses = detected_;
+    std::stable_partition(
+        guesses.begin(), guesses.end(), [this](const LanguageGuess& guess) {
+          return guess.percent >= kLeastPercentOfSource &&
+                 !AreSameLanguage(guess.language,
+                                  start_.options().target_language());
+        });
     absl::Status first;
-    for (const LanguageGuess& guess : detected_) {
+    for (const LanguageGuess& guess : guesses) {
       for (const std::string& name :
            {guess.language,
             guess.language.substr(0, guess.language.find('-'))}) {
-        start_.mutable_options()->set_source_language(name);
-        const absl::Status status = CreateTranslation();
+        const absl::Status status = CreateTranslation(name);
         if (status.ok()) return status;
         first.Update(status);
       }
     }
     if (!detected_.empty() && detected_[0].reliable) return first;
-    start_.mutable_options()->set_source_language("auto");
     return CreateTranslation();
   }
 

@@ -1,5 +1,7 @@
 #include "server/calls/embedding_ranker.h"
 
+#include <utility>
+
 #include "base/status.h"
 
 namespace trivium {
@@ -22,8 +24,9 @@ absl::StatusOr<EmbeddingRanker> EmbeddingRanker::Create(
 
 absl::Status EmbeddingRanker::SetQuery(const PreparedInput& query,
                                        RequestResult result) {
-  TRIVIUM_ASSIGN_OR_RETURN(query_, query_work_.Embed(query, &result));
-  query_rows_.emplace(MaxSimQueryOf(query_.rows));
+  TRIVIUM_ASSIGN_OR_RETURN(TextEmbeddings made,
+                           query_work_.Embed(query, &result));
+  query_.emplace(std::move(made));
   return absl::OkStatus();
 }
 
@@ -31,8 +34,7 @@ absl::StatusOr<EmbeddingProducts> EmbeddingRanker::Compare(
     const PreparedInput& document, RequestResult result) const {
   TRIVIUM_ASSIGN_OR_RETURN(const TextEmbeddings made,
                            document_work_.Embed(document, &result));
-  return CompareEmbeddings(comparison_, query_, made,
-                           query_rows_ ? &*query_rows_ : nullptr);
+  return CompareEmbeddings(comparison_, *query_, made);
 }
 
 }  // namespace trivium

@@ -50,8 +50,7 @@ class EmbeddingRanker {
   EmbeddingComparison comparison_;
   EncodeWork query_work_;
   EncodeWork document_work_;
-  TextEmbeddings query_;
-  std::optional<MaxSimQuery> query_rows_;  // MaxSimQueryOf(query_.rows)
+  std::optional<QueryEmbeddings> query_;  // set by SetQuery
 };
 
 }  // namespace trivium

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/random_bits.h"
+#include "base/status.h"
 
 namespace trivium {
 namespace {
@@ -22,8 +24,12 @@ std::string NewId() {
 
 int64_t BytesOf(const GlossaryStore::Glossary& glossary) {
   int64_t bytes = kEntryBytes + static_cast<int64_t>(glossary.name.size());
-  for (const auto& [source, target] : glossary.terms) {
-    bytes += kTermBytes + static_cast<int64_t>(source.size() + target.size());
+  for (const auto& [languages, terms] : glossary.dictionaries) {
+    bytes += kEntryBytes + static_cast<int64_t>(languages.first.size() +
+                                                languages.second.size());
+    for (const auto& [source, target] : terms) {
+      bytes += kTermBytes + static_cast<int64_t>(source.size() + target.size());
+    }
   }
   return bytes;
 }
@@ -44,16 +50,21 @@ GlossaryStore::Add(const std::string& owner, Glossary glossary) {
   const int64_t bytes = BytesOf(glossary);
   auto kept = std::make_shared<const Glossary>(std::move(glossary));
   MutexLock lock(&mutex_);
-  if (entries_.size() >= options_.most_glossaries ||
-      bytes_ + bytes > options_.most_bytes) {
-    return absl::ResourceExhaustedError(fmt::format(
-        "the server has no room for another glossary: {} are kept, with {} MiB "
-        "of at most {}; delete some",
-        entries_.size(), bytes_ >> 20, options_.most_bytes >> 20));
-  }
+  TRIVIUM_RETURN_IF_ERROR(CheckRoom(1, bytes));
   bytes_ += bytes;
   entries_.emplace(kept->id, Entry{owner, kept, bytes, added_++});
   return kept;
+}
+
+absl::Status GlossaryStore::CheckRoom(size_t glossaries, int64_t bytes) const {
+  if (entries_.size() + glossaries <= options_.most_glossaries &&
+      bytes_ + bytes <= options_.most_bytes) {
+    return absl::OkStatus();
+  }
+  return absl::ResourceExhaustedError(fmt::format(
+      "the server has no room for another glossary: {} are kept, with {} MiB "
+      "of at most {}; delete some",
+      entries_.size(), bytes_ >> 20, options_.most_bytes >> 20));
 }
 
 absl::StatusOr<std::shared_ptr<const GlossaryStore::Glossary>>
@@ -64,6 +75,28 @@ GlossaryStore::Find(const std::string& owner, std::string_view id) const {
     return NoGlossary(id);
   }
   return found->second.glossary;
+}
+
+absl::StatusOr<std::shared_ptr<const GlossaryStore::Glossary>>
+GlossaryStore::Change(const std::string& owner, std::string_view id,
+                      const std::function<absl::Status(Glossary*)>& change) {
+  while (true) {
+    TRIVIUM_ASSIGN_OR_RETURN(const auto old, Find(owner, id));
+    Glossary changed = *old;
+    TRIVIUM_RETURN_IF_ERROR(change(&changed));
+    const int64_t bytes = BytesOf(changed);
+    auto kept = std::make_shared<const Glossary>(std::move(changed));
+    MutexLock lock(&mutex_);
+    const auto found = entries_.find(id);
+    if (found == entries_.end()) return NoGlossary(id);
+    Entry& entry = found->second;
+    if (entry.glossary != old) continue;
+    TRIVIUM_RETURN_IF_ERROR(CheckRoom(0, bytes - entry.bytes));
+    bytes_ += bytes - entry.bytes;
+    entry.bytes = bytes;
+    entry.glossary = kept;
+    return kept;
+  }
 }
 
 absl::Status GlossaryStore::Remove(const std::string& owner,

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -27,11 +28,14 @@ class GlossaryStore {
     size_t most_glossaries = 1024;  // of all owners
     int64_t most_bytes = 16 << 20;  // of all their terms
   };
+  // A source and a target language, as the client wrote them.
+  using Languages = std::pair<std::string, std::string>;
+  // Terms and their translations.
+  using Terms = std::vector<std::pair<std::string, std::string>>;
   struct Glossary {
     std::string id;  // 32 hexadecimal digits in DeepL's form of a UUID
     std::string name;
-    std::string source_language, target_language;  // as the client wrote them
-    std::vector<std::pair<std::string, std::string>> terms;
+    std::map<Languages, Terms> dictionaries;
     absl::Time created;
   };
 
@@ -45,12 +49,21 @@ class GlossaryStore {
   // NOT_FOUND for an id that does not exist or belongs to another owner.
   absl::StatusOr<std::shared_ptr<const Glossary>> Find(
       const std::string& owner, std::string_view id) const;
+  // Keeps what `change` makes of a glossary, in its place, and returns it. The
+  // errors of Find, Add and `change` leave it as it was. `change` is called
+  // without a lock, and again if another client changed the glossary meanwhile.
+  absl::StatusOr<std::shared_ptr<const Glossary>> Change(
+      const std::string& owner, std::string_view id,
+      const std::function<absl::Status(Glossary*)>& change);
   absl::Status Remove(const std::string& owner, std::string_view id);
   // Returns the owner's glossaries, the oldest first.
   std::vector<std::shared_ptr<const Glossary>> List(
       const std::string& owner) const;
 
  private:
+  absl::Status CheckRoom(size_t glossaries, int64_t bytes) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   struct Entry {
     std::string owner;
     std::shared_ptr<const Glossary> glossary;

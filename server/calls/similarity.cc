@@ -97,12 +97,12 @@ class SimilarityCall final : public UnaryCall {
     TRIVIUM_ASSIGN_OR_RETURN(TextEmbeddings made,
                              WorkFor(i).Embed(inputs_[i], &result));
     if (InFirst(i)) {
-      embeddings_.push_back(std::move(made));
+      firsts_.emplace_back(std::move(made));
       return job_.second ? absl::OkStatus() : CompareWithin(i);
     }
     const int column = i - job_.rows();
     for (int row = 0; row < job_.rows(); ++row) {
-      TRIVIUM_RETURN_IF_ERROR(Compare(row, column, embeddings_[row], made));
+      TRIVIUM_RETURN_IF_ERROR(Compare(row, column, firsts_[row], made));
     }
     return absl::OkStatus();
   }
@@ -110,15 +110,16 @@ class SimilarityCall final : public UnaryCall {
   // Compares a text of the only list with itself and those before it, both
   // ways: MaxSim is not symmetric.
   absl::Status CompareWithin(int i) {
-    const TextEmbeddings& made = embeddings_[i];
-    for (int other = 0; other < i; ++other) {
-      TRIVIUM_RETURN_IF_ERROR(Compare(i, other, made, embeddings_[other]));
-      TRIVIUM_RETURN_IF_ERROR(Compare(other, i, embeddings_[other], made));
+    const QueryEmbeddings& made = firsts_[i];
+    for (int j = 0; j < i; ++j) {
+      const QueryEmbeddings& other = firsts_[j];
+      TRIVIUM_RETURN_IF_ERROR(Compare(i, j, made, other.embeddings));
+      TRIVIUM_RETURN_IF_ERROR(Compare(j, i, other, made.embeddings));
     }
-    return Compare(i, i, made, made);
+    return Compare(i, i, made, made.embeddings);
   }
 
-  absl::Status Compare(int row, int column, const TextEmbeddings& first,
+  absl::Status Compare(int row, int column, const QueryEmbeddings& first,
                        const TextEmbeddings& second) {
     TRIVIUM_ASSIGN_OR_RETURN(const EmbeddingProducts products,
                              CompareEmbeddings(comparison_, first, second));
@@ -138,9 +139,9 @@ class SimilarityCall final : public UnaryCall {
   std::optional<EncodeWork> first_work_;
   std::optional<EncodeWork> second_work_;  // unset without a second list
   ComparedTexts first_texts_, second_texts_;
-  int64_t comparisons_ = 0;                 // CountComparisons
-  std::vector<PreparedInput> inputs_;       // [parts]
-  std::vector<TextEmbeddings> embeddings_;  // of the first list
+  int64_t comparisons_ = 0;              // CountComparisons
+  std::vector<PreparedInput> inputs_;    // [parts]
+  std::vector<QueryEmbeddings> firsts_;  // of the first list
 };
 
 }  // namespace

@@ -276,8 +276,10 @@ std::string LetterCases::WithCopiedNames(std::string_view title,
   for (const TextSpan& span : WordSpans(translation, {})) {
     const std::string word(span.Of(translation));
     if (!names.contains(word)) continue;
+    // Those of other sizes would move the words behind them.
     const std::string capital = Capitalized(word);
-    translation.replace(span.begin, capital.size(), capital);
+    if (capital.size() != word.size()) continue;
+    translation.replace(span.begin, word.size(), capital);
   }
   return translation;
 }
@@ -291,7 +293,9 @@ void LetterCases::LowerClauses(std::string_view sentence,
     const size_t begin = i > 0 ? words[i - 1].span.end : 0;
     return sentence.substr(begin, words[i].span.begin - begin);
   };
-  for (size_t begin = 0; begin < words.size(); ++begin) {
+  size_t next = 0;
+  while (next < words.size()) {
+    const size_t begin = next;
     size_t end = begin;
     bool small = false;  // has a word that is no name and no acronym
     while (end < words.size() && words[end].all_capitals() &&
@@ -299,11 +303,11 @@ void LetterCases::LowerClauses(std::string_view sentence,
       small |= title_words_.IsEvidence(InSmallLetters(words[end].text));
       ++end;
     }
+    next = std::max(end, begin + 1);
     const std::vector<Word> clause(
         words.begin() + static_cast<ptrdiff_t>(begin),
-        words.begin() + static_cast<ptrdiff_t>(std::max(begin, end)));
+        words.begin() + static_cast<ptrdiff_t>(end));
     if (end - begin < kLeastWordsOfClause || !small || !IsCapitals(clause)) {
-      begin = std::max(begin, end);
       continue;
     }
     // A quotation and what follows a colon begin with a capital.
@@ -314,7 +318,6 @@ void LetterCases::LowerClauses(std::string_view sentence,
       if (form.size() != words[i].text.size()) continue;
       text->replace(words[i].span.begin, form.size(), form);
     }
-    begin = end;
   }
 }
 

@@ -95,12 +95,13 @@ std::vector<TextSpan> EnumeratorsIn(std::string_view text) {
     if (found.empty()) {
       if (next->number != 1 || at > 0) break;
     } else {
-      const TextSpan item = WithoutWhiteSpace(text, {last.span.end, at});
       if (next->number != last.number + 1 || next->letter != last.letter ||
-          next->closing != last.closing || item.begin == item.end ||
-          IsConjunction(item.Of(text))) {
+          next->closing != last.closing) {
         continue;
       }
+      // Read only now: each item may begin with the same long white space.
+      const TextSpan item = WithoutWhiteSpace(text, {last.span.end, at});
+      if (item.begin == item.end || IsConjunction(item.Of(text))) continue;
     }
     found.push_back(next->span);
     last = *next;

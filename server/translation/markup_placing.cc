@@ -12,7 +12,7 @@
 //      does any of Markdown, since Markdown has no emphasis around nothing.
 //
 // A tag within a word keeps its place if the translation has the same word once
-// (KeepPartsOfWords): both are cut there.
+// (AlignPartsOfWords): both are cut there.
 //
 // Intervals are nested as the tree is, so the tags of the translation are
 // nested as in the source. Enclosing all of an element's words would not do:
@@ -23,7 +23,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "server/translation/characters.h"
+#include "server/translation/cut_words.h"
 #include "server/translation/markup_plan.h"
 #include "server/translation/protected_spans.h"
 
@@ -44,7 +44,12 @@ class MarkupPlacing {
   MarkupPlan Run(std::span<const AlignedWords> given) {
     GrowTree();
     std::vector<AlignedWords> words(given.begin(), given.end());
-    const std::vector<size_t> cuts = KeepPartsOfWords(&words);
+    std::vector<size_t> places;
+    for (size_t i = sentence_.first_tag; i < sentence_.last_tag; ++i) {
+      places.push_back(tag(i).plain);
+    }
+    const std::vector<size_t> cuts = AlignPartsOfWords(
+        markup_.plain_, sentence_.plain, places, translation_, &words);
     FindSourceWords(WholeOf(words, &AlignedWords::source, sentence_.plain));
     targets_ = WordsOf(
         translation_, cuts,
@@ -125,84 +130,6 @@ class MarkupPlacing {
       nodes_[id].last = static_cast<int>(nodes_.size()) - 1;
       nodes_[id].plain.end = sentence_.plain.end;
     }
-  }
-
-  // Aligns the parts of words that tags cut and that the translation has once
-  // and unchanged: "Java<b>Script</b>". Returns the cuts of the translation.
-  std::vector<size_t> KeepPartsOfWords(std::vector<AlignedWords>* words) const {
-    constexpr float kCertain = 1000;  // greater than the weight of attention
-    std::vector<size_t> cuts;
-    std::vector<AlignedWords> parts;
-    const std::string_view text = markup_.plain_;
-    for (size_t i = sentence_.first_tag; i < sentence_.last_tag; ++i) {
-      const TextSpan word = WordAround(text, tag(i).plain);
-      if (word.begin < sentence_.plain.begin ||
-          word.end > sentence_.plain.end || word.begin == word.end) {
-        continue;
-      }
-      const size_t found = OnlyWord(translation_, word.Of(text));
-      size_t begin = word.begin;
-      for (; i < sentence_.last_tag && tag(i).plain <= word.end; ++i) {
-        const size_t at = tag(i).plain;
-        if (found == translation_.npos || at == begin) continue;
-        const size_t move = found - word.begin;
-        parts.push_back(
-            {{begin + move, at + move}, {begin, at}, kCertain, false});
-        if (at < word.end) cuts.push_back(at + move);
-        begin = at;
-      }
-      --i;
-      if (found == translation_.npos || begin == word.end) continue;
-      const size_t move = found - word.begin;
-      parts.push_back({{begin + move, word.end + move},
-                       {begin, word.end},
-                       kCertain,
-                       false});
-    }
-    if (parts.empty()) return cuts;
-    words->insert(words->end(), parts.begin(), parts.end());
-    std::stable_sort(words->begin(), words->end(),
-                     [](const AlignedWords& a, const AlignedWords& b) {
-                       return a.target.begin < b.target.begin;
-                     });
-    std::sort(cuts.begin(), cuts.end());
-    return cuts;
-  }
-
-  // Returns the letters and digits around a place in a text, if there are some
-  // on both sides; else an empty span.
-  static TextSpan WordAround(std::string_view text, size_t at) {
-    constexpr size_t kMostBytes = 100;  // on each side
-    TextSpan word = {at, at};
-    while (word.begin > 0 && at - word.begin < kMostBytes) {
-      const size_t size = LastCharacterSize(text.substr(0, word.begin));
-      if (!u_isalnum(FirstCharacter(text.substr(word.begin - size)))) break;
-      word.begin -= size;
-    }
-    while (word.end < text.size() && word.end - at < kMostBytes &&
-           u_isalnum(FirstCharacter(text.substr(word.end)))) {
-      word.end += FirstCodePoint(text.substr(word.end)).size;
-    }
-    return word.begin < at && at < word.end ? word : TextSpan{at, at};
-  }
-
-  // Returns the place of a word in a text that has it once; else npos.
-  static size_t OnlyWord(std::string_view text, std::string_view word) {
-    size_t only = text.npos;
-    for (size_t at = text.find(word); at != text.npos;
-         at = text.find(word, at + 1)) {
-      const size_t end = at + word.size();
-      if (at > 0 && u_isalnum(FirstCharacter(text.substr(
-                        at - LastCharacterSize(text.substr(0, at)))))) {
-        continue;
-      }
-      if (end < text.size() && u_isalnum(FirstCharacter(text.substr(end)))) {
-        continue;
-      }
-      if (only != text.npos) return text.npos;
-      only = at;
-    }
-    return only;
   }
 
   // Returns the whole words of one side of the alignment that are within

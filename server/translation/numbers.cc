@@ -6,6 +6,7 @@
 //   "15.30" is a time or a date in German, and so is "3.1".
 #include "server/translation/numbers.h"
 
+#include <re2/re2.h>
 #include <unicode/dcfmtsym.h>
 #include <unicode/locid.h>
 
@@ -17,6 +18,8 @@
 
 namespace trivium {
 namespace {
+
+using re2::RE2;
 
 constexpr std::string_view kNoBreakSpace = "\u00A0";
 constexpr std::string_view kNarrowSpace = "\u202F";
@@ -233,6 +236,25 @@ std::string WriteNumber(std::string_view text, const WrittenNumber& number,
     out += runs.back().Of(text);
   }
   return out;
+}
+
+std::vector<TextSpan> RoundPriceMarks(std::string_view text) {
+  // Its currency stands before or behind the price.
+  static const RE2& price = *new RE2(
+      R"((?:(?:[€$£¥]|\b(?:EUR|CHF|USD|GBP|DM|S?Fr\.))[ \x{A0}\x{202F}]?)"
+      R"(\d+(?:[.'’]\d{3})*([.,][-–—]{1,2}))"
+      R"(|\d+(?:[.'’]\d{3})*([.,][-–—]{1,2})[ \x{A0}\x{202F}]?)"
+      R"((?:[€$£¥]|(?:EUR|Euro|CHF|USD|GBP|DM|Mark|Franken|Dollar|Pfund|)"
+      R"(S?Fr\.)(?:[^\pL\pN]|$))))");
+  std::vector<TextSpan> marks;
+  re2::StringPiece rest(text.data(), text.size()), before, behind;
+  while (RE2::FindAndConsume(&rest, price, &before, &behind)) {
+    const re2::StringPiece mark = before.empty() ? behind : before;
+    const auto begin = static_cast<size_t>(mark.data() - text.data());
+    const TextSpan span = {begin, begin + mark.size()};
+    if (!IsDigitAt(text, span.end)) marks.push_back(span);
+  }
+  return marks;
 }
 
 bool IsTimeMark(std::string_view text, size_t at) {

@@ -57,6 +57,10 @@ std::vector<WrittenNumber> NumbersIn(std::string_view text,
 std::string WriteNumber(std::string_view text, const WrittenNumber& number,
                         const NumberStyle& style);
 
+// Returns the marks of prices without cents, such as ",-" of "5,- €", in order.
+// Without them the price says the same. Dashes between two numbers are none.
+std::vector<TextSpan> RoundPriceMarks(std::string_view text);
+
 // True if the text at `at` marks the number before it as a time: "pm", "Uhr".
 bool IsTimeMark(std::string_view text, size_t at);
 

@@ -71,6 +71,8 @@ BODIES = (
         "tool_choice": {"type": "auto"}}),
     ("/v1/messages/count_tokens", {"model": "chat", "system": "s",
                                    "messages": USER}),
+    ("/v1/responses/input_tokens", {"model": "chat", "input": USER,
+                                    "instructions": "i"}),
     ("/v1/responses", {
         "model": "chat", "instructions": "i", "max_output_tokens": 2,
         "input": [
@@ -144,6 +146,9 @@ BODIES = (
                        "tag_handling": "xml"}),
     ("/v2/glossaries", {"name": "g", "source_lang": "en", "target_lang": "de",
                         "entries": "a\tb", "entries_format": "tsv"}),
+    ("/v3/glossaries", {"name": "g", "dictionaries": [
+        {"source_lang": "en", "target_lang": "de", "entries": "a\tb",
+         "entries_format": "tsv"}]}),
     ("/v2/models/en-de/infer", {
         "id": "1", "parameters": {"beam_size": 2},
         "inputs": [{"name": "text", "datatype": "BYTES", "shape": [1],

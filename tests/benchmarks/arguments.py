@@ -1,6 +1,7 @@
-"""Lists on a command line."""
+"""Arguments of a command line that several benchmarks take."""
 
 import argparse
+import pathlib
 
 
 def integers(text):
@@ -22,3 +23,12 @@ def precisions(text):
         raise argparse.ArgumentTypeError(
             f"{text!r} is not made of f32, bf16 and int8, as f32,int8")
     return names
+
+
+def add_report(parser):
+    parser.add_argument("--json", help="write the report there, too")
+
+
+def add_programs(parser):
+    parser.add_argument("--programs", type=pathlib.Path, required=True,
+                        help="folder of the programs, which the command builds")

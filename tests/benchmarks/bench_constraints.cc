@@ -4,7 +4,6 @@
 // texts' time divided by that of the held ones: 1 is no cost. Times are those
 // of the process's CPU, so other work on the machine does not count.
 #include <fmt/format.h>
-#include <time.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -22,6 +21,7 @@
 #include "nlohmann/json.hpp"
 #include "server/batching/batcher.h"
 #include "tests/benchmarks/bench_support.h"
+#include "tests/benchmarks/cpu_seconds.h"
 
 namespace trivium {
 namespace {
@@ -47,13 +47,6 @@ struct Flags {
   int threads = 1;
   int rounds = 5;
 };
-
-double CpuSeconds() {
-  timespec time = {};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) +
-         1e-9 * static_cast<double>(time.tv_nsec);
-}
 
 class Bench {
  public:
@@ -204,9 +197,5 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", flags.rounds, "Times that both are measured")
       ->check(CLI::Range(1, 1000));
   CLI11_PARSE(app, argc, argv);
-  const absl::Status status = trivium::Bench::Run(flags);
-  if (status.ok()) return 0;
-  fmt::print(stderr, "trivium-bench-constraints: {}\n",
-             std::string(status.message()));
-  return 1;
+  return trivium::ExitCode(trivium::Bench::Run(flags));
 }

@@ -151,10 +151,5 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", flags.rounds, "Times to translate the file")
       ->check(CLI::Range(1, 1000));
   CLI11_PARSE(app, argc, argv);
-  const absl::Status status = trivium::Run(flags);
-  if (!status.ok()) {
-    fmt::print(stderr, "trivium-bench: {}\n", std::string(status.message()));
-    return 1;
-  }
-  return 0;
+  return trivium::ExitCode(trivium::Run(flags));
 }

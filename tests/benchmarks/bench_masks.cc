@@ -6,8 +6,6 @@
 // compile: from the schema's text to a matcher; first: from there to the first
 // mask. A text is walked through with a new matcher; an id of -1 is the end.
 // With --bits FILE, all masks are appended to the file, a bit a token.
-#include <time.h>
-
 #include <CLI/CLI.hpp>
 #include <fstream>
 #include <iostream>
@@ -21,20 +19,13 @@
 #include "model/grammar/automaton.h"
 #include "model/grammar/constraint.h"
 #include "model/grammar/frontends.h"
+#include "tests/benchmarks/cpu_seconds.h"
 #include "tests/support/vocabulary_file.h"
 
 namespace trivium {
 namespace {
 
 using nlohmann::ordered_json;
-
-// Seconds of the CPU that the process has used.
-double Now() {
-  timespec time = {};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) +
-         1e-9 * static_cast<double>(time.tv_nsec);
-}
 
 class Bench {
  public:
@@ -47,34 +38,34 @@ class Bench {
 
   absl::StatusOr<ordered_json> Run(const ordered_json& line) {
     const auto schema = line.at("schema").get<std::string>();
-    const double start = Now();
+    const double start = CpuSeconds();
     TRIVIUM_ASSIGN_OR_RETURN(const Grammar grammar,
                              GrammarOfJsonSchema(schema));
     TRIVIUM_ASSIGN_OR_RETURN(Automaton automaton, Automaton::Create(grammar));
     const auto constraint =
         std::make_shared<const Constraint>(std::move(automaton), trie_);
     auto matcher = std::make_unique<ConstraintMatcher>(constraint);
-    const double compile = Now() - start;
-    const double compiled = Now();
+    const double compile = CpuSeconds() - start;
+    const double compiled = CpuSeconds();
     matcher->Mask(matcher->Start());
-    const double first = Now() - compiled;
+    const double first = CpuSeconds() - compiled;
     std::vector<double> masks, advances;
     for (const ordered_json& text : line.at("texts")) {
       matcher = std::make_unique<ConstraintMatcher>(constraint);
       ConstraintMatcher::State state = matcher->Start();
       for (const int32_t id : text) {
-        const double before = Now();
+        const double before = CpuSeconds();
         const auto mask = matcher->Mask(state);
-        masks.push_back(Now() - before);
+        masks.push_back(CpuSeconds() - before);
         if (bits_.is_open()) {
           const auto words = mask->words();
           bits_.write(reinterpret_cast<const char*>(words.data()),
                       static_cast<std::streamsize>(words.size_bytes()));
         }
-        const double chosen = Now();
+        const double chosen = CpuSeconds();
         TRIVIUM_ASSIGN_OR_RETURN(state,
                                  matcher->Advance(state, id < 0 ? end_ : id));
-        advances.push_back(Now() - chosen);
+        advances.push_back(CpuSeconds() - chosen);
       }
     }
     bits_.flush();

@@ -2,7 +2,6 @@
 // guesses, in turns, as JSON. What measure_speculation measures. From the
 // second round on the prompts are kept, so that the times are of new tokens.
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -20,6 +19,7 @@
 #include "nlohmann/json.hpp"
 #include "server/batching/batcher.h"
 #include "tests/benchmarks/bench_support.h"
+#include "tests/benchmarks/cpu_seconds.h"
 
 namespace trivium {
 namespace {
@@ -81,15 +81,6 @@ absl::StatusOr<std::vector<Request>> MakeRequests(const Flags& flags,
   return requests;
 }
 
-double ProcessorSeconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * time.tv_usec;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
 bool Same(const Answers& a, const Answers& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const auto& one, const auto& other) {
@@ -121,7 +112,7 @@ absl::Status Run(const Flags& flags) {
   for (int round = 0; round < flags.rounds; ++round) {
     for (const bool speculate : {false, true}) {
       answers[speculate].resize(requests.size());
-      const double begin = ProcessorSeconds();
+      const double begin = CpuSeconds();
       TRIVIUM_ASSIGN_OR_RETURN(
           const double seconds,
           BenchRound::Run(batchers[speculate].get(), requests, flags.in_flight,
@@ -131,7 +122,7 @@ absl::Status Run(const Flags& flags) {
                           }));
       best[speculate] = std::min(best[speculate], seconds);
       processor[speculate] =
-          std::min(processor[speculate], ProcessorSeconds() - begin);
+          std::min(processor[speculate], CpuSeconds() - begin);
     }
     if (!Same(answers[false], answers[true])) {
       return absl::InternalError("the answers differ");
@@ -177,11 +168,5 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", flags.rounds, "The best of each kind counts")
       ->check(CLI::Range(1, 1000));
   CLI11_PARSE(app, argc, argv);
-  const absl::Status status = trivium::Run(flags);
-  if (!status.ok()) {
-    fmt::print(stderr, "trivium-bench-speculation: {}\n",
-               std::string(status.message()));
-    return 1;
-  }
-  return 0;
+  return trivium::ExitCode(trivium::Run(flags));
 }

@@ -3,7 +3,9 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <fstream>
 #include <sstream>
 #include <utility>
@@ -16,6 +18,13 @@
 #include "model/phases.h"
 
 namespace trivium {
+
+int ExitCode(const absl::Status& status) {
+  if (status.ok()) return 0;
+  fmt::print(stderr, "{}: {}\n", program_invocation_short_name,
+             std::string(status.message()));
+  return 1;
+}
 
 absl::StatusOr<std::vector<std::vector<int32_t>>> ReadSentences(
     const std::string& path) {

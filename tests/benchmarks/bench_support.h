@@ -16,6 +16,9 @@
 
 namespace trivium {
 
+// Returns what main() returns, after writing an error.
+int ExitCode(const absl::Status& status);
+
 // Token ids, a sentence a line.
 absl::StatusOr<std::vector<std::vector<int32_t>>> ReadSentences(
     const std::string& path);

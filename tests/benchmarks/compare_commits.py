@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 
+import arguments
 import encoder_folder
 import machine
 import marian_folder
@@ -70,7 +71,7 @@ def parse_arguments():
     parser.add_argument("--rounds", type=int, default=5, help="pairs of runs")
     parser.add_argument("--test-set", default=str(TEST_SET), help="what the "
                         "embedded model translates: a text a line, up to a tab")
-    parser.add_argument("--json", help="write the report there, too")
+    arguments.add_report(parser)
     parser.add_argument("--commit", default="", help=argparse.SUPPRESS)
     for side in ("--before", "--now"):
         parser.add_argument(side, type=pathlib.Path, help=argparse.SUPPRESS)

@@ -56,7 +56,7 @@ def parse_arguments():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--test-set", default=TEST_SET, help="source and "
                         "reference, separated by a tab, a pair a line")
-    parser.add_argument("--json", help="write the report there, too")
+    arguments.add_report(parser)
     parser.add_argument("--programs", required=True, type=pathlib.Path,
                         help=argparse.SUPPRESS)
     return parser.parse_args()

@@ -16,6 +16,7 @@ import types
 
 import numpy as np
 
+import arguments
 import decoder_peers
 import decoder_weights
 import limits
@@ -58,9 +59,8 @@ def parse_arguments():
     parser.add_argument("--peers", default="llama.cpp,openvino")
     parser.add_argument("--duration", type=float, default=10,
                         help="seconds of each measurement of the server")
-    parser.add_argument("--json", help="write the report there, too")
-    parser.add_argument("--programs", type=pathlib.Path, required=True,
-                        help="folder of the programs, which the command builds")
+    arguments.add_report(parser)
+    arguments.add_programs(parser)
     parser.add_argument("--llama", type=pathlib.Path,
                         help="folder of llama.cpp's programs, likewise")
     options = parser.parse_args()

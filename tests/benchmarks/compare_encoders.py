@@ -66,9 +66,8 @@ def parse_arguments():
                         "warm up and pick the peers' batchings")
     parser.add_argument("--budget", type=float, default=1e9, help="seconds; "
                         "no round begins after them, but for the first two")
-    parser.add_argument("--json", help="write the report there, too")
-    parser.add_argument("--programs", type=pathlib.Path, required=True,
-                        help="folder of the programs, which the command builds")
+    arguments.add_report(parser)
+    arguments.add_programs(parser)
     options = parser.parse_args()
     options.shape = encoder_folder.SHAPES[options.model]
     if options.layers:

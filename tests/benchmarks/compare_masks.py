@@ -23,6 +23,7 @@ import time
 
 import numpy as np
 
+import arguments
 import machine
 import mask_cases
 
@@ -47,9 +48,8 @@ def parse_arguments():
     parser.add_argument("--peers", default="xgrammar,llguidance")
     parser.add_argument("--check", action="store_true",
                         help="compare the masks themselves")
-    parser.add_argument("--json", help="write the report there, too")
-    parser.add_argument("--programs", type=pathlib.Path, required=True,
-                        help="folder of the programs, which the command builds")
+    arguments.add_report(parser)
+    arguments.add_programs(parser)
     return parser.parse_args()
 
 

@@ -68,11 +68,10 @@ def parse_arguments():
                         "kinds alone, in the same proportion")
     parser.add_argument("--first-rate", type=float, default=4,
                         help="box: where the search for the highest begins")
-    parser.add_argument("--json", help="write the report there, too")
+    arguments.add_report(parser)
     parser.add_argument("--generator", type=pathlib.Path, required=True,
                         help="GGUF file of the decoder")
-    parser.add_argument("--programs", type=pathlib.Path, required=True,
-                        help="folder of the programs, which the command builds")
+    arguments.add_programs(parser)
     return parser.parse_args()
 
 
@@ -159,7 +158,7 @@ def settle(calls, medians, most=60):
                 begin = time.perf_counter()
                 try:
                     await of_kind[0].ask(connections, 30)
-                except (Exception, asyncio.TimeoutError):
+                except Exception:
                     continue
                 if time.perf_counter() - begin < 3 * medians[kind] + 0.02:
                     break

@@ -84,6 +84,19 @@ class Tensors:
             self.all[name + ".bias"] = np.zeros(size, np.float16)
 
 
+def sizes(shape):
+    """What config.json has of every shape."""
+    return {
+        "hidden_size": shape.d_model,
+        "num_hidden_layers": shape.layers,
+        "num_attention_heads": shape.heads,
+        "intermediate_size": shape.ffn,
+        "vocab_size": shape.vocabulary,
+        "max_position_embeddings": shape.positions,
+        "pad_token_id": shape.pad,
+    }
+
+
 def bert(shape, tensors):
     """BERT and XLM-R, whose tensors have the same names."""
     d, roberta = shape.d_model, shape.family == "xlm-roberta"
@@ -94,16 +107,10 @@ def bert(shape, tensors):
             "XLMRobertaModel" if roberta else
             {"": "BertModel", "sparse": "BertForMaskedLM",
              "rank": "BertForSequenceClassification"}[shape.head]],
-        "hidden_size": d,
-        "num_hidden_layers": shape.layers,
-        "num_attention_heads": shape.heads,
-        "intermediate_size": shape.ffn,
-        "vocab_size": shape.vocabulary,
-        "max_position_embeddings": shape.positions,
+        **sizes(shape),
         "type_vocab_size": types,
         "hidden_act": "gelu",
         "layer_norm_eps": 1e-5 if roberta else 1e-12,
-        "pad_token_id": shape.pad,
     }
     prefix = "bert." if shape.head else ""
     for name, rows in (("word", shape.vocabulary),
@@ -139,17 +146,11 @@ def modernbert(shape, tensors):
     config = {
         "model_type": "modernbert",
         "architectures": ["ModernBertModel"],
-        "hidden_size": d,
-        "num_hidden_layers": shape.layers,
-        "num_attention_heads": shape.heads,
-        "intermediate_size": shape.ffn,
-        "vocab_size": shape.vocabulary,
-        "max_position_embeddings": shape.positions,
+        **sizes(shape),
         "global_attn_every_n_layers": 3,
         "local_attention": 128,
         "hidden_activation": "gelu",
         "norm_eps": 1e-5,
-        "pad_token_id": shape.pad,
     }
     tensors.normal("embeddings.tok_embeddings.weight", 0.02,
                    shape.vocabulary, d)

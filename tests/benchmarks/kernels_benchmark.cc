@@ -307,18 +307,19 @@ void Shortlist(benchmark::State& state) {
 }
 BENCHMARK(Shortlist)->ArgsProduct({{1, 4}, {200, 450}, {256, 512}});
 
-// Keys and values of eight heads of 64.
+// Keys and values of heads of 64.
 constexpr int kHeads = 8, kHeadSize = 64, kWidth = kHeads * kHeadSize;
 struct KeyValues {
-  KeyValues(KvType type, int tokens)
-      : shape{type, kHeads, kHeadSize},
+  KeyValues(KvType type, int tokens, int heads = kHeads)
+      : shape{type, heads, kHeadSize},
         tile_bytes(KvTileBytes(shape)),
         memory(PaddedKeys(tokens) / kTileTokens * tile_bytes) {
-    const std::vector<float> values = RandomFloats(kWidth * tokens);
+    const int width = heads * kHeadSize;
+    const std::vector<float> values = RandomFloats(width * tokens);
     for (int token = 0; token < tokens; ++token) {
       char* tile = memory.data() + token / kTileTokens * tile_bytes;
       if (token % kTileTokens == 0) tiles.push_back(tile);
-      const float* value = values.data() + token * kWidth;
+      const float* value = values.data() + token * width;
       StoreKeyValue(shape, value, value, token % kTileTokens, tile);
     }
   }
@@ -399,6 +400,43 @@ BENCHMARK_CAPTURE(PromptAttention, bf16, KvType::kBf16)
     ->ArgsProduct({{1, 16}, {1, 4}});
 BENCHMARK_CAPTURE(PromptAttention, int8, KvType::kInt8)
     ->ArgsProduct({{1, 16}, {1, 4}});
+
+// A call of an encoder: so many keys, all of which so many queries see, in
+// twelve heads.
+void EncoderAttention(benchmark::State& state, KvType type) {
+  constexpr int kEncoderHeads = 12, kEncoderWidth = kEncoderHeads * kHeadSize;
+  const int keys = static_cast<int>(state.range(0));
+  const int queries = static_cast<int>(state.range(1));
+  const KeyValues cached(type, keys, kEncoderHeads);
+  const std::vector<float> query = RandomFloats(queries * kEncoderWidth);
+  std::vector<float> out(query.size());
+  AttentionCall call = {.shape = cached.shape,
+                        .query_heads = kEncoderHeads,
+                        .tiles = cached.tiles.data(),
+                        .keys = keys,
+                        .queries = queries,
+                        .query = query.data(),
+                        .query_stride = kEncoderWidth,
+                        .scale = 0.125f,
+                        .out = out.data(),
+                        .out_stride = kEncoderWidth};
+  const Buffer<float> scratch(AttentionScratchSize(call));
+  call.scratch = scratch.data();
+  for (auto _ : state) {
+    Attend(call);
+    benchmark::DoNotOptimize(out.data());
+  }
+  // Two operations a number of each key and each value.
+  state.counters["operations"] = benchmark::Counter(
+      4.0 * kEncoderWidth * keys * queries * state.iterations(),
+      benchmark::Counter::kIsRate);
+}
+BENCHMARK_CAPTURE(EncoderAttention, f32, KvType::kF32)
+    ->ArgsProduct({{32, 512, 8192}, {16, 32, 64}});
+BENCHMARK_CAPTURE(EncoderAttention, bf16, KvType::kBf16)
+    ->ArgsProduct({{32, 512, 8192, 16384}, {16, 32, 64}});
+BENCHMARK_CAPTURE(EncoderAttention, int8, KvType::kInt8)
+    ->ArgsProduct({{32, 512, 8192, 16384}, {16, 32, 64}});
 
 void QuantizeOneRow(benchmark::State& state) {
   const int n = static_cast<int>(state.range(0));

@@ -38,8 +38,8 @@ def parse_arguments():
                         "clients of one sentence each against the engine "
                         "alone. http: clients of one sentence each over HTTP, "
                         "also beside idle connections, against the same over "
-                        "gRPC; needs wrk (Debian's package). cost: of a token, by sentences under way and "
-                        "by mix of lengths")
+                        "gRPC; needs wrk (Debian's package). cost: of a token, by "
+                        "sentences under way and by mix of lengths")
     parser.add_argument("--model", default="bert-base",
                         choices=list(encoder_folder.SHAPES),
                         help="shape of the BERT; its weights are random")

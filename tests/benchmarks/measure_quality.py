@@ -10,6 +10,7 @@ import tempfile
 
 import numpy as np
 
+import arguments
 import machine
 from machine import ROOT
 
@@ -31,8 +32,7 @@ def parse_arguments():
     parser.add_argument("--sentences", type=int, default=0, help="0: all")
     parser.add_argument("--test-set", type=pathlib.Path, default=TEST_SET,
                         help="a text a line, up to a tab")
-    parser.add_argument("--programs", type=pathlib.Path, required=True,
-                        help="folder of the programs, which the command builds")
+    arguments.add_programs(parser)
     return parser.parse_args()
 
 

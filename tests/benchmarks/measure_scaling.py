@@ -40,9 +40,8 @@ def parse_arguments():
     parser.add_argument("--workers", type=arguments.integers, default=[1, 2])
     parser.add_argument("--waves", type=int, default=2, help="sentences of each "
                         "measurement: so many times what runs at once")
-    parser.add_argument("--json", help="write the report there, too")
-    parser.add_argument("--programs", type=pathlib.Path, required=True,
-                        help="folder of the programs, which the command builds")
+    arguments.add_report(parser)
+    arguments.add_programs(parser)
     return parser.parse_args()
 
 

@@ -12,6 +12,7 @@ import pathlib
 import subprocess
 import tempfile
 
+import arguments
 import machine
 
 PASSAGE = (
@@ -79,8 +80,7 @@ def parse_arguments():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--model", type=pathlib.Path, required=True,
                         help="folder or GGUF file")
-    parser.add_argument("--programs", type=pathlib.Path, required=True,
-                        help="folder of the programs, which the command builds")
+    arguments.add_programs(parser)
     return parser.parse_args()
 
 

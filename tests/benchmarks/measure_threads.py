@@ -49,9 +49,8 @@ def parse_arguments():
                         help="with one request at a time; else 4 times as "
                         "many, at least twice those that run")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--json", help="write the report there, too")
-    parser.add_argument("--programs", type=pathlib.Path, required=True,
-                        help="folder of the programs, which the command builds")
+    arguments.add_report(parser)
+    arguments.add_programs(parser)
     return parser.parse_args()
 
 

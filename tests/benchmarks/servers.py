@@ -8,6 +8,8 @@ import subprocess
 import sys
 import time
 
+import arguments
+
 HERE = pathlib.Path(__file__).resolve().parent
 
 
@@ -23,9 +25,8 @@ def add_arguments(parser):
                         "before each measurement")
     parser.add_argument("--duration", type=float, default=20,
                         help="seconds of each measurement")
-    parser.add_argument("--json", help="write the report there, too")
-    parser.add_argument("--programs", type=pathlib.Path, required=True,
-                        help="folder of the programs, which the command builds")
+    arguments.add_report(parser)
+    arguments.add_programs(parser)
 
 
 def core_list(text):

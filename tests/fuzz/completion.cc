@@ -43,7 +43,8 @@ void Completion::FindPositions() {
   while (!waiting.empty()) {
     const Automaton::Rule& rule = automaton_.rule(waiting.back());
     waiting.pop_back();
-    if (rule.counted) {
+    const bool is_graph = rule.graph != Automaton::kNoGraph;
+    if (rule.counted && !is_graph) {
       find_rule(rule.body);
       continue;
     }
@@ -57,7 +58,7 @@ void Completion::FindPositions() {
       for (const auto& edge : automaton_.bytes(at)) find(edge.target);
       automaton_.ForEachCall(at, [&](RuleId called, Position target) {
         find_rule(called);
-        find(target);
+        find(is_graph ? NodeOf(target) : target);
       });
     }
   }
@@ -68,8 +69,17 @@ uint64_t Completion::OfRule(RuleId id) const {
   return rule.nullable ? 0 : ToEnd(rule.start);
 }
 
+Position Completion::NodeOf(Position at) const {
+  const Position start = automaton_.rule(automaton_.RuleOf(at)).start;
+  const Position nodes = automaton_.CountAt(start).next - start;
+  return start + (at - start) % nodes;
+}
+
 uint64_t Completion::ToEnd(Position at) const {
   if (!automaton_.IsCounted(at)) return to_end_.at(at);
+  if (automaton_.rule(automaton_.RuleOf(at)).graph != Automaton::kNoGraph) {
+    return to_end_.at(NodeOf(at));
+  }
   if (automaton_.MayEnd(at)) return 0;
   const uint64_t bodies = automaton_.CountAt(at).may_end - at;
   const uint64_t body = OfRule(automaton_.rule(automaton_.RuleOf(at)).body);

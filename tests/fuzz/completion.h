@@ -32,7 +32,10 @@ class Completion {
   };
   using Calls = std::map<RuleId, std::vector<Call>>;
 
-  // Least bytes from a position to the end of its rule, and of a rule.
+  // A position of a counted graph at the same node, before any edge.
+  Position NodeOf(Position at) const;
+  // Least bytes from a position to the end of its rule, and of a rule. The
+  // bound of a graph is left to the states, which have ways to an end alone.
   uint64_t ToEnd(Position at) const;
   uint64_t OfRule(RuleId rule) const;
   void FindPositions();
@@ -44,7 +47,8 @@ class Completion {
   const Calls& CallsOf(ParseStates::Id state, const ParseStates& states);
 
   const Automaton& automaton_;
-  std::vector<Position> positions_;  // that have edges of their own
+  // Those that have edges of their own, and the nodes of graphs.
+  std::vector<Position> positions_;
   std::unordered_map<Position, uint64_t> to_end_;
   // Of the states of one After.
   std::unordered_map<ParseStates::Id, Calls> calls_;

@@ -27,7 +27,10 @@ def randomize(model):
         if not parameter.requires_grad:  # sinusoids
             continue
         # Conv1D's weights are [in, out], all others [out, in].
-        scale = 1 / max(parameter.shape[-1], 1) ** 0.5 if parameter.dim() > 1 else 0.3
+        inputs = parameter.shape[-1]
+        if "pointwise" in name:  # a convolution of width 1
+            inputs = parameter.shape[1]
+        scale = 1 / max(inputs, 1) ** 0.5 if parameter.dim() > 1 else 0.3
         norm = any(part in name.lower() for part in ("norm", "ln_"))
         mean = 1.0 if norm and name.endswith("weight") else 0.0
         torch.nn.init.normal_(parameter, mean, 1.5 * scale)

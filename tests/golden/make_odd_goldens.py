@@ -14,6 +14,9 @@ import pathlib
 import subprocess
 import sys
 
+MOBILE = ["hidden_size=72", "intra_bottleneck_size=24", "true_hidden_size=24",
+    "num_attention_heads=3", "intermediate_size=30"]
+
 ENCODERS = {
     "bert.h20_1": ("BertModel", "hidden_size=60", "num_attention_heads=3",
         "num_hidden_layers=1", "intermediate_size=100", "vocab_size=307",
@@ -86,6 +89,29 @@ ENCODERS = {
         "vocab_size=389", "relative_attention=true",
         'pos_att_type=["c2p","p2c"]', "share_att_key=false",
         "position_buckets=16", "longest=66", "seed=29"),
+    "convbert.h8": ("ConvBertForTokenClassification", "hidden_size=64",
+        "num_attention_heads=8", "num_groups=2", "intermediate_size=96",
+        "num_hidden_layers=3", "longest=60", "seed=301"),
+    "convbert.one": ("ConvBertForQuestionAnswering", "hidden_size=48",
+        "num_attention_heads=2", "head_ratio=4", "embedding_size=48",
+        "conv_kernel_size=11", "num_hidden_layers=1", "seed=302"),
+    "mobilebert.h8": ("MobileBertForPreTraining", *MOBILE,
+        'normalization_type="layer_norm"', "num_hidden_layers=3",
+        "longest=60", "seed=303"),
+    "mobilebert.one": ("MobileBertForNextSentencePrediction", *MOBILE,
+        'hidden_act="gelu"', "num_hidden_layers=1", "embedding_size=24",
+        "trigram_input=false", "seed=304"),
+    "mobilebert.wide": ("MobileBertModel", *MOBILE, "use_bottleneck=false",
+        "true_hidden_size=72", 'normalization_type="layer_norm"',
+        "embedding_size=72", "trigram_input=false", "seed=305"),
+    "flaubert.h16": ("FlaubertModel", "emb_dim=48", "n_heads=3", "n_layers=3",
+        "seed=201"),
+    "flaubert.before": ("FlaubertForSequenceClassification", "emb_dim=40",
+        "n_heads=5", "n_layers=1", "pre_norm=true", "seed=202"),
+    "xlm.h16": ("XLMModel", "emb_dim=48", "n_heads=3", "n_layers=3",
+        "sinusoidal_embeddings=true", "seed=204"),
+    "xlm.h8": ("XLMForSequenceClassification", "emb_dim=56", "n_heads=7",
+        "num_labels=4", "seed=206"),
 }
 
 DECODERS = {

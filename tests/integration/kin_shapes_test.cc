@@ -118,6 +118,59 @@ TEST_F(KinShapesTest, OtherNamesOfOptionsAreTheSameOptions) {
   EXPECT_EQ(least["usage"]["completion_tokens"], 5);
 }
 
+TEST_F(KinShapesTest, ErrorsNameTheMemberThatTheClientWrote) {
+  constexpr int kMany = 99'999;
+  for (const auto& [name, value] : std::vector<std::pair<std::string, json>>{
+           {"repeat_penalty", -1},
+           {"repetition_penalty", 2000},
+           {"max_tokens", kMany},
+           {"max_completion_tokens", kMany},
+           {"n_predict", kMany},
+           {"n_predict", 0},
+           {"min_tokens", kMany},
+           {"typical_p", 2},
+           {"truncate", true},
+           {"truncate_prompt_tokens", -1}}) {
+    json body = Chat(json::object());
+    body.erase("max_tokens");
+    body[name] = value;
+    EXPECT_THAT(ErrorOf("/v1/chat/completions", body), ErrorAt(name));
+  }
+  json body = {{"model", "chat"}, {"prompt", "Hello"}, {"n_predict", 0}};
+  EXPECT_THAT(ErrorOf("/v1/completions", body), ErrorAt("n_predict"));
+  body = {{"model", "chat"}, {"input", "Hello"}, {"n_predict", kMany}};
+  EXPECT_THAT(ErrorOf("/v1/responses", body), ErrorAt("n_predict"));
+  body = {{"texts", {"ab"}}, {"dimensions", 2}};
+  EXPECT_THAT(ErrorOf("/v2/embed", body), ErrorAt("dimensions"));
+  body = {{"texts", {"ab"}}, {"output_dimension", kMany}};
+  EXPECT_THAT(ErrorOf("/v2/embed", body), ErrorAt("output_dimension"));
+}
+
+// One of them would be ignored.
+TEST_F(KinShapesTest, TwoNamesOfOneOptionAreAnError) {
+  const json thinking = {{"type", "disabled"}};
+  for (const json& both :
+       {json{{"repetition_penalty", 1}, {"repeat_penalty", 1}},
+        json{{"max_tokens", 4}, {"max_completion_tokens", 4}},
+        json{{"enable_thinking", false}, {"thinking", thinking}},
+        json{{"truncate", false}, {"truncate_prompt_tokens", -1}}}) {
+    EXPECT_THAT(ErrorOf("/v1/chat/completions", Chat(both)),
+                HasSubstr(" is there beside "))
+        << both;
+  }
+  json body = {{"input", "ab"}, {"kind", "query"}, {"input_type", "query"}};
+  EXPECT_THAT(ErrorOf("/v1/embeddings", body), ErrorAt("input_type"));
+  body = {{"input", "ab"}, {"softmax", true}, {"activation", false}};
+  EXPECT_THAT(ErrorOf("/classify", body), ErrorAt("activation"));
+  body = {{"queries", "ab"}, {"documents", {"a"}}, {"data_2", {"b"}}};
+  EXPECT_THAT(ErrorOf("/score", body), ErrorAt("documents"));
+  body = {{"query", "ab"},
+          {"documents", {"a"}},
+          {"truncation", true},
+          {"truncate", true}};
+  EXPECT_THAT(ErrorOf("/v1/rerank", body), ErrorAt("truncate"));
+}
+
 // Text Generation Inference's form, in which huggingface_hub sends schemas.
 TEST_F(KinShapesTest, ASchemaMayBeTheValueOfAFormat) {
   const json schema = {{"type", "object"},

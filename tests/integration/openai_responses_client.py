@@ -87,6 +87,15 @@ class ResponsesTest(chat_server.ServerTest):
             self.assertEqual(response.status, "incomplete")
             self.assertEqual(response.incomplete_details.reason, "max_output_tokens")
 
+    def test_tokens_are_counted(self):
+        answer = self.client.responses.create(
+            model="chat", temperature=0, max_output_tokens=2, input=HELLO,
+            instructions="Be kind.")
+        count = self.client.responses.input_tokens.count(
+            model="chat", input=HELLO, instructions="Be kind.")
+        self.assertEqual(count.input_tokens, answer.usage.input_tokens)
+        self.assertEqual(count.object, "response.input_tokens")
+
     def test_streams_are_the_whole(self):
         whole = self.create()
         checked = pydantic.TypeAdapter(openai.types.responses.ResponseStreamEvent)
@@ -134,7 +143,7 @@ class ResponsesTest(chat_server.ServerTest):
         self.assertEqual(streamed.output_parsed, parsed.output_parsed)
         with self.assertRaises(openai.BadRequestError) as caught:
             self.create(text={"format": {"type": "json_schema", "name": "x",
-                                         "schema": {"not": {}}}})
+                                         "schema": {"not": {"const": 1}}}})
         self.assertEqual(caught.exception.param, "text.format.schema")
 
     def test_a_loop_with_a_tool(self):

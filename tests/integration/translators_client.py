@@ -99,9 +99,54 @@ class DeeplTest(chat_server.ServerTest):
         with self.assertRaises(deepl.DeepLException):
             self.client.get_glossary(glossary.glossary_id)
 
+    def test_lines_may_be_no_borders(self):
+        joined = self.client.translate_text(
+            "The house\nis big.", source_lang="EN", target_lang="DE",
+            split_sentences=deepl.SplitSentences.NO_NEWLINES)
+        whole = self.client.translate_text(TEXT, source_lang="EN", target_lang="DE")
+        self.assertEqual(joined.text, whole.text)
+
+    def test_multilingual_glossaries(self):
+        client = deepl.DeepLClient("none", server_url=self.url)
+        self.addCleanup(client.close)
+        dictionary = deepl.api_data.MultilingualGlossaryDictionaryEntries
+        made = client.create_multilingual_glossary(
+            "g", [dictionary("EN", "DE", {"house": "Bude"}),
+                  dictionary("DE", "EN", {"Hund": "hound"})])
+        self.assertEqual([(one.source_lang, one.target_lang, one.entry_count)
+                          for one in made.dictionaries],
+                         [("DE", "EN", 1), ("EN", "DE", 1)])
+
+        def entries(source, target):
+            return client.get_multilingual_glossary_entries(
+                made, source, target).dictionaries[0].entries
+
+        self.assertEqual(entries("EN", "DE"), "house\tBude\n")
+        held = client.translate_text(TEXT, source_lang="EN", target_lang="DE",
+                                     glossary=made)
+        self.assertIn("Bude", held.text)
+        held = client.translate_text("Der Hund ist groß.", source_lang="DE",
+                                     target_lang="EN-US", glossary=made)
+        self.assertIn("hound", held.text)
+        client.update_multilingual_glossary_name(made, "h")
+        client.update_multilingual_glossary_dictionary(
+            made, dictionary("EN", "DE", {"dog": "Dackel"}))
+        self.assertEqual(entries("EN", "DE"), "house\tBude\ndog\tDackel\n")
+        client.replace_multilingual_glossary_dictionary(
+            made, dictionary("EN", "DE", {"cat": "Kater"}))
+        self.assertEqual(entries("EN", "DE"), "cat\tKater\n")
+        client.delete_multilingual_glossary_dictionary(made, source_lang="EN",
+                                                       target_lang="DE")
+        self.assertEqual(
+            [(g.name, len(g.dictionaries))
+             for g in client.list_multilingual_glossaries()], [("h", 1)])
+        client.delete_multilingual_glossary(made)
+        with self.assertRaises(deepl.GlossaryNotFoundException):
+            client.get_multilingual_glossary(made.glossary_id)
+
 
 if __name__ == "__main__":
-    chat_server.begin("libretranslatepy", "deepl")
+    chat_server.begin("libretranslatepy", "deepl>=1.22")
     import deepl
     from libretranslatepy import LibreTranslateAPI
     unittest.main(argv=sys.argv[:1])

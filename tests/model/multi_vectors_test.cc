@@ -72,7 +72,7 @@ TEST(MultiVectorsTest, ATextMayHaveNoRows) {
   ASSERT_TRUE(rows.ok());
   EXPECT_EQ(rows->rows(), 0);
   EXPECT_EQ(rows->size, 2);
-  EXPECT_EQ(MaxSim(*rows, *rows), 0);
+  EXPECT_EQ(MaxSim(MaxSimQueryOf(*rows), *rows), 0);
 }
 
 TEST(MultiVectorsTest, MaxSimIsTheSumOfTheLargestProducts) {
@@ -92,7 +92,7 @@ TEST(MultiVectorsTest, MaxSimIsTheSumOfTheLargestProducts) {
       }
       sum += best;
     }
-    EXPECT_NEAR(MaxSim(query, document), sum, 1e-5) << size;
+    EXPECT_NEAR(MaxSim(MaxSimQueryOf(query), document), sum, 1e-5) << size;
   }
 }
 

@@ -60,10 +60,13 @@ LinearTensors RandomTransformer::Linear(int out, int in) {
 
 NormTensors RandomTransformer::Norm(int size) {
   const bool rms = shape_.norm_kind == NormTensors::Kind::kRms;
-  NormTensors tensors = {
-      .weight = Tensor({size}, shape_.one_plus_weight ? 0 : 1, 0.1f),
-      .kind = shape_.norm_kind,
-      .one_plus_weight = shape_.one_plus_weight};
+  // What is not divided by its deviation must not grow from layer to layer.
+  const float mean = shape_.one_plus_weight                         ? 0
+                     : shape_.norm_kind == NormTensors::Kind::kNone ? 0.5f
+                                                                    : 1;
+  NormTensors tensors = {.weight = Tensor({size}, mean, 0.1f),
+                         .kind = shape_.norm_kind,
+                         .one_plus_weight = shape_.one_plus_weight};
   if (shape_.biases && !rms) tensors.bias = Tensor({size}, 0, 0.1f);
   return tensors;
 }
@@ -106,6 +109,15 @@ AttentionDescription RandomTransformer::Attention(bool causal) {
   attention.key = Linear(geometry.kv_width(), d);
   attention.value = Linear(geometry.kv_width(), d);
   attention.output = Linear(d, width);
+  if (shape_.near_width > 0) {
+    const int near = shape_.near_width;
+    attention.near = {.width = near,
+                      .depthwise = Tensor({d, 1, near}, 0, 0.5f),
+                      .span = Linear(width, d),
+                      .weights = Linear(shape_.heads * near, width),
+                      .value = Linear(width, d)};
+    attention.output = Linear(d, 2 * width);
+  }
   return attention;
 }
 
@@ -183,17 +195,24 @@ StackDescription RandomTransformer::Stack(int layers, bool causal,
   if (shape_.positions == PositionEncoding::kLearned) {
     stack.embeddings.positions =
         Tensor({shape_.max_positions + stack.position_offset,
-                causal ? shape_.d_model : width},
+                causal || shape_.trigrams ? shape_.d_model : width},
                0, 0.5f);
   }
   if (shape_.type_vocabulary > 0) {
     stack.type_vocabulary = shape_.type_vocabulary;
-    stack.embeddings.types = Tensor({shape_.type_vocabulary, width}, 0, 0.5f);
+    stack.embeddings.types = Tensor(
+        {shape_.type_vocabulary, shape_.trigrams ? shape_.d_model : width}, 0,
+        0.5f);
   }
-  if (width != shape_.d_model) {
+  if (shape_.trigrams) {
+    stack.embeddings.projects_tokens = stack.embeddings.trigrams = true;
+    stack.embeddings.projection = Linear(shape_.d_model, 3 * width);
+  } else if (width != shape_.d_model) {
     stack.embeddings.projection = Linear(shape_.d_model, width);
   }
-  if (shape_.embedding_norm) stack.embedding_norm = Norm(width);
+  if (shape_.embedding_norm) {
+    stack.embedding_norm = Norm(shape_.trigrams ? shape_.d_model : width);
+  }
   stack.positions_after_norm = causal && shape_.positions_after_norm;
   if (shape_.relative.has_value()) stack.relative_attention = Relative(causal);
   if (shape_.alibi) {
@@ -253,6 +272,9 @@ StackDescription RandomTransformer::Stack(int layers, bool causal,
       if (geometry.rotary == AttentionGeometry::kNoRotary) geometry.rotary = 0;
       layer.self_attention = LatentAttention(geometry);
     }
+    if (shape_.block > 0 && !causal) {
+      layer.self_attention.blocks = {shape_.block, Norm(shape_.d_model)};
+    }
     geometry.soft_cap = shape_.soft_cap;
     if (shape_.gated_attention) {
       layer.self_attention.gate =
@@ -303,10 +325,48 @@ StackDescription RandomTransformer::Stack(int layers, bool causal,
     }
     layer.feed_forward_norms = Norms();
     if (shape_.gemma4) UseGemma4(i, stack, &layer);
+    for (int k = 0; k < shape_.earlier_feed_forwards; ++k) {
+      layer.earlier_feed_forwards.push_back(
+          {Linear(shape_.feed_forward, shape_.d_model),
+           Linear(shape_.d_model, shape_.feed_forward), Norms()});
+    }
+    if (shape_.bottleneck > 0) Narrow(&layer);
     stack.layer.push_back(layer);
   }
   if (shape_.final_norm) stack.final_norm = Norm(shape_.d_model);
   return stack;
+}
+
+void RandomTransformer::Narrow(LayerDescription* layer) {
+  const int d = shape_.d_model, width = shape_.bottleneck;
+  AttentionDescription& attention = layer->self_attention;
+  AttentionGeometry& geometry = attention.geometry;
+  geometry = AttentionGeometry::Even(width, shape_.heads);
+  attention.query = Linear(width, width);
+  attention.key = Linear(width, width);
+  attention.value = Linear(width, shape_.shared_bottleneck ? d : width);
+  attention.output = Linear(width, width);
+  const auto narrow = [&](LinearTensors* up, LinearTensors* down,
+                          SublayerNorms* norms) {
+    *up = Linear(shape_.feed_forward, width);
+    *down = Linear(width, shape_.feed_forward);
+    norms->after = Norm(width);
+  };
+  layer->self_attention_norms.after = Norm(width);
+  narrow(&layer->up, &layer->down, &layer->feed_forward_norms);
+  for (auto& [up, down, norms] : layer->earlier_feed_forwards) {
+    narrow(&up, &down, &norms);
+  }
+  BottleneckDescription& bottleneck = layer->bottleneck.emplace();
+  bottleneck.width = width;
+  bottleneck.input = Linear(width, d);
+  bottleneck.input_norm = Norm(width);
+  if (shape_.shared_bottleneck) {
+    bottleneck.attention = Linear(width, d);
+    bottleneck.attention_norm = Norm(width);
+  }
+  bottleneck.output = Linear(d, width);
+  bottleneck.output_norm = Norm(d);
 }
 
 RotaryDescription RandomTransformer::Rotary(double base,
@@ -433,6 +493,9 @@ RelativeAttentionDescription RandomTransformer::Relative(bool causal) {
   if (relative.buckets == Buckets::kT5) {
     if (causal) relative.buckets = Buckets::kT5Past;
     relative.bias = Tensor({relative.span, shape_.heads}, 0, 1);
+    if (shape_.block > 0 && !causal) {
+      relative.block_bias = Tensor({relative.span, shape_.heads}, 0, 1);
+    }
     return relative;
   }
   relative.embeddings = Tensor({2 * relative.span, shape_.d_model}, 0, 1);

@@ -108,8 +108,16 @@ class RandomTransformer {
     std::optional<int> position_padding_id = std::nullopt;
     std::optional<RelativeAttentionDescription::Buckets> relative =
         std::nullopt;
+    int block = 0;  // of keys of blocks, with kT5; 0: there are none
     bool bias_of_each_layer = false;  // of kT5, else layers share one
-    bool causal = false;  // as a decoder; its head reads the last token
+    int near_width = 0;  // of heads beside attention; 0: there are none
+    // The width of a narrower stream in each layer; 0: there is none. Queries
+    // and keys may read another one, and values the layer's input.
+    int bottleneck = 0;
+    bool shared_bottleneck = false;
+    int earlier_feed_forwards = 0;
+    bool trigrams = false;  // of the tokens that embedding_width projects
+    bool causal = false;    // as a decoder; its head reads the last token
     bool pooler = false;
     std::optional<HeadKind> head = std::nullopt;
     // For kClassify; by default, the members above suggest it.
@@ -154,6 +162,8 @@ class RandomTransformer {
   LinearTensors Linear(int out, int in);
   NormTensors Norm(int size);
   SublayerNorms Norms();
+  // Makes the layer's stream narrower, as Shape::bottleneck says.
+  void Narrow(LayerDescription* layer);
   AttentionDescription Attention(bool causal);
   MixerDescription Mixer();
   StackDescription Stack(int layers, bool causal,

@@ -20,6 +20,7 @@ class RelativeScores {
       : description_(*stack.relative_attention), heads_(stack.heads) {
     if (description_.bias != nullptr) bias_ = Values(description_.bias);
     if (layer.position_bias != nullptr) bias_ = Values(layer.position_bias);
+    if (description_.block_bias) block_bias_ = Values(description_.block_bias);
     if (description_.embeddings == nullptr) return;
     const std::vector<float> values = Values(description_.embeddings);
     Matrix embeddings(2 * description_.span, stack.d_model);
@@ -57,11 +58,16 @@ class RelativeScores {
     return bias_[RelativeRow(description_, distance) * heads_ + head];
   }
 
+  double BlockBias(int distance, int head) const {
+    return block_bias_[RelativeRow(description_, distance) * heads_ + head];
+  }
+
  private:
   const RelativeAttentionDescription& description_;
   const int heads_;
-  std::vector<float> bias_;  // [span, heads]
-  Matrix key_, query_;       // [2 span, d_model]
+  std::vector<float> bias_;        // [span, heads]
+  std::vector<float> block_bias_;  // the same
+  Matrix key_, query_;             // [2 span, d_model]
 };
 
 // The same with the pair of dimensions i and pairs + i of token p turned by p
@@ -118,19 +124,59 @@ Matrix Grown(Matrix x, const StackDescription& stack,
 }
 
 // Computes them from `memory`.
-KeysValues MakeKeysValues(const Matrix& memory, const StackDescription& stack,
+// Values are made from `values`.
+KeysValues MakeKeysValues(const Matrix& memory, const Matrix& values,
+                          const StackDescription& stack,
                           const AttentionDescription& tensors,
                           const Numbers& numbers, bool disentangled) {
   const int heads = tensors.geometry.kv_heads;
   const Matrix plain = numbers.Product(memory, tensors.key);
   const Matrix value = tensors.value.weight == nullptr
                            ? plain
-                           : numbers.Product(memory, tensors.value);
+                           : numbers.Product(values, tensors.value);
   return {numbers.KeyOrValue(Placed(plain, stack, tensors, tensors.key_norm),
                              heads, disentangled),
           numbers.KeyOrValue(
               HeadsNormalized(value, tensors.value_norm, stack.norm_epsilon),
               heads, disentangled)};
+}
+
+// What NearHeadsDescription describes, [tokens, query_width].
+Matrix NearHeads(const Matrix& x, const Matrix& query, int heads,
+                 const NearHeadsDescription& near, const Numbers& numbers) {
+  const int half = near.width / 2, size = query.columns / heads;
+  const std::vector<float> depthwise = Values(near.depthwise);
+  const Matrix value = numbers.Product(x, near.value);
+  // Calls f(k, n) for the token n of each k that is in the text.
+  const auto for_each_near = [&](int i, const auto& f) {
+    for (int k = 0; k < near.width; ++k) {
+      if (const int n = i + k - half; n >= 0 && n < x.rows) f(k, n);
+    }
+  };
+  Matrix sums(x.rows, x.columns), y(x.rows, query.columns);
+  for (int i = 0; i < x.rows; ++i) {
+    for_each_near(i, [&](int k, int n) {
+      for (int c = 0; c < x.columns; ++c) {
+        sums.row(i)[c] += depthwise[c * near.width + k] * x.row(n)[c];
+      }
+    });
+  }
+  Matrix span = numbers.Product(sums, near.span);
+  for (size_t i = 0; i < span.data.size(); ++i) span.data[i] *= query.data[i];
+  const Matrix logits = numbers.Product(span, near.weights);
+  for (int i = 0; i < x.rows; ++i) {
+    for (int h = 0; h < heads; ++h) {
+      const double* const of_head = logits.row(i) + h * near.width;
+      double sum = 0;
+      for (int k = 0; k < near.width; ++k) sum += std::exp(of_head[k]);
+      for_each_near(i, [&](int k, int n) {
+        for (int d = h * size; d < (h + 1) * size; ++d) {
+          y.row(i)[d] += std::exp(of_head[k]) / sum * value.row(n)[d];
+        }
+      });
+    }
+  }
+  return y;
 }
 
 }  // namespace
@@ -139,7 +185,8 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
                  const StackDescription& stack,
                  const AttentionDescription& tensors,
                  const LayerDescription* layer, const Numbers& numbers,
-                 std::vector<double>* maps, std::vector<KeysValues>* made) {
+                 std::vector<double>* maps, std::vector<KeysValues>* made,
+                 const Matrix* values) {
   const AttentionGeometry& geometry = tensors.geometry;
   std::optional<RelativeScores> relative;
   if (layer != nullptr && stack.relative_attention) {
@@ -156,9 +203,24 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
   const KeysValues read =
       geometry.reads >= 0
           ? (*made)[geometry.reads]
-          : MakeKeysValues(memory, stack, tensors, of_memory, disentangled);
+          : MakeKeysValues(memory, values == nullptr ? memory : *values, stack,
+                           tensors, of_memory, disentangled);
   if (made != nullptr) made->push_back(read);
   const auto& [key, value] = read;
+  const int block_size = tensors.blocks ? tensors.blocks->size : 1;
+  const int blocks = tensors.blocks ? x.rows / block_size : 0;
+  KeysValues of_blocks;
+  if (blocks > 0) {
+    Matrix sums(blocks, x.columns);
+    for (int i = 0; i < x.rows; ++i) {
+      double* const sum = sums.row(std::min(i / block_size, blocks - 1));
+      for (int k = 0; k < x.columns; ++k) sum[k] += x.row(i)[k];
+    }
+    sums =
+        Normalized(std::move(sums), tensors.blocks->norm, stack.norm_epsilon);
+    of_blocks = MakeKeysValues(sums, sums, stack, tensors, of_memory,
+                               /*disentangled=*/false);
+  }
   const int head_size = geometry.head_size;
   // A key more, of no value (Xiao et al. 2023).
   const std::vector<float> sinks =
@@ -187,6 +249,24 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
         if (relative) score += relative->Bias(i - j, h);
         weights.push_back(score);
       }
+      // The values of these keys and of the blocks.
+      Matrix seen;
+      if (blocks > 0) {
+        seen = Matrix(last + 1 - first + blocks, value.columns);
+        std::copy(value.row(first), value.row(last) + value.columns,
+                  seen.row(0));
+        std::copy(of_blocks.value.data.begin(), of_blocks.value.data.end(),
+                  seen.row(last + 1 - first));
+        const int own = std::min(i / block_size, blocks - 1);
+        for (int j = 0; j < blocks; ++j) {
+          double score = 0;
+          for (int d = begin; d < begin + head_size; ++d) {
+            score += query.row(i)[d] * of_blocks.key.row(j)[d + shift];
+          }
+          weights.push_back(score * geometry.scale +
+                            relative->BlockBias(own - j, h));
+        }
+      }
       double largest = *std::max_element(weights.begin(), weights.end());
       double sum = 0;
       if (!sinks.empty()) {
@@ -198,13 +278,20 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
         sum += weight;
       }
       const std::vector<double> rounded = numbers.Weights(
-          weights, first, value, begin + shift, head_size, disentangled);
+          weights, blocks > 0 ? 0 : first, blocks > 0 ? seen : value,
+          begin + shift, head_size, disentangled);
       maps->insert(maps->end(), first, 0.0);
       for (int j = first; j <= last; ++j) {
         maps->push_back(weights[j - first] / sum);
         for (int d = begin; d < begin + head_size; ++d) {
           joined.row(i)[d] +=
               rounded[j - first] / sum * value.row(j)[d + shift];
+        }
+      }
+      for (int j = 0; j < blocks; ++j) {
+        for (int d = begin; d < begin + head_size; ++d) {
+          joined.row(i)[d] += rounded[last + 1 - first + j] / sum *
+                              of_blocks.value.row(j)[d + shift];
         }
       }
       maps->insert(maps->end(), memory.rows - 1 - last, 0.0);
@@ -215,6 +302,16 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
     for (size_t i = 0; i < joined.data.size(); ++i) {
       joined.data[i] *= Activate(Activation::kSigmoid, gate.data[i]);
     }
+  }
+  if (tensors.near) {
+    const Matrix near = NearHeads(x, numbers.Product(x, tensors.query),
+                                  geometry.heads, *tensors.near, numbers);
+    Matrix both(x.rows, 2 * joined.columns);
+    for (int i = 0; i < x.rows; ++i) {
+      std::copy_n(joined.row(i), joined.columns, both.row(i));
+      std::copy_n(near.row(i), joined.columns, both.row(i) + joined.columns);
+    }
+    joined = both;
   }
   return numbers.Product(joined, tensors.output);
 }

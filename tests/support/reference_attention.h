@@ -26,7 +26,8 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
                  const StackDescription& stack,
                  const AttentionDescription& tensors,
                  const LayerDescription* layer, const Numbers& numbers,
-                 std::vector<double>* maps, std::vector<KeysValues>* made);
+                 std::vector<double>* maps, std::vector<KeysValues>* made,
+                 const Matrix* values = nullptr);
 
 // Latent attention in the absorbed form that LatentDescription gives. Appends
 // to `maps` as above.

@@ -14,10 +14,16 @@ Matrix Normalized(Matrix x, const NormTensors& tensors, double epsilon) {
   const std::vector<float> weight = Values(tensors.weight);
   const std::vector<float> bias =
       tensors.bias ? Values(tensors.bias) : std::vector<float>(weight.size());
+  epsilon = tensors.epsilon.value_or(epsilon);
   for (int i = 0; i < x.rows; ++i) {
     double* row = x.row(i);
     double mean = 0;
     switch (tensors.kind) {
+      case NormTensors::Kind::kNone:
+        for (int k = 0; k < x.columns; ++k) {
+          row[k] = row[k] * weight[k] + bias[k];
+        }
+        continue;
       case NormTensors::Kind::kLayer:
         for (int k = 0; k < x.columns; ++k) mean += row[k] / x.columns;
         break;

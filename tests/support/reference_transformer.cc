@@ -60,10 +60,50 @@ double Sinusoid(PositionEncoding encoding, int row, int k, int width) {
   return k < half ? std::sin(angle) : std::cos(angle);
 }
 
+// The same if the projection reads tokens alone.
+Matrix EmbedProjected(const StackDescription& stack,
+                      std::span<const int32_t> ids,
+                      std::span<const int32_t> types, const Numbers& numbers) {
+  const EmbeddingTensors& tensors = stack.embeddings;
+  const std::vector<float> tokens = Values(tensors.tokens);
+  const int width = static_cast<int>(tensors.tokens->shape[1]);
+  const int around = tensors.trigrams ? 1 : 0;
+  Matrix read(static_cast<int>(ids.size()), (1 + 2 * around) * width);
+  for (int i = 0; i < read.rows; ++i) {
+    for (int part = -around; part <= around; ++part) {
+      const int at = i - part;
+      if (at < 0 || at >= read.rows) continue;
+      for (int k = 0; k < width; ++k) {
+        read.row(i)[(part + around) * width + k] =
+            stack.embedding_scale *
+            numbers.Embedding(tokens[static_cast<size_t>(ids[at]) * width + k]);
+      }
+    }
+  }
+  Matrix x = numbers.Product(read, *tensors.projection);
+  const std::vector<float> positions = Values(tensors.positions);
+  const std::vector<float> segments =
+      tensors.types ? Values(tensors.types) : std::vector<float>();
+  const std::vector<int> rows = PositionRows(stack, ids);
+  for (int i = 0; i < x.rows; ++i) {
+    const size_t type = types.empty() ? 0 : types[i];
+    for (int k = 0; k < x.columns; ++k) {
+      x.row(i)[k] += positions[static_cast<size_t>(rows[i]) * x.columns + k];
+      if (!segments.empty()) x.row(i)[k] += segments[type * x.columns + k];
+    }
+  }
+  return stack.embedding_norm ? Normalized(std::move(x), *stack.embedding_norm,
+                                           stack.norm_epsilon)
+                              : x;
+}
+
 // What enters the first layer; `types` (segments) may be empty.
 Matrix Embed(const StackDescription& stack, std::span<const int32_t> ids,
              std::span<const int32_t> types, const Numbers& numbers) {
   const EmbeddingTensors& tensors = stack.embeddings;
+  if (tensors.projects_tokens) {
+    return EmbedProjected(stack, ids, types, numbers);
+  }
   std::vector<float> tokens = Values(tensors.tokens);
   for (float& value : tokens) {
     value = static_cast<float>(numbers.Embedding(value));
@@ -146,6 +186,44 @@ Matrix Sublayer(const StackDescription& stack, const SublayerNorms& norms,
   return apply(norms.after, reference::Add(std::move(out), x));
 }
 
+Matrix EarlierFeedForwards(Matrix x, const LayerDescription& layer,
+                           const StackDescription& stack,
+                           const Numbers& numbers) {
+  for (const auto& [up, down, norms] : layer.earlier_feed_forwards) {
+    x = Sublayer(stack, norms, x, x, [&](const Matrix& in) {
+      return numbers.Product(
+          Activated(numbers.Product(in, up), stack.activation), down);
+    });
+  }
+  return x;
+}
+
+// A layer with BottleneckDescription.
+Matrix Narrowed(const Matrix& x, const LayerDescription& layer,
+                const StackDescription& stack, const Numbers& numbers,
+                std::vector<double>* maps) {
+  const BottleneckDescription& bottleneck = *layer.bottleneck;
+  const double epsilon = stack.norm_epsilon;
+  Matrix h = Normalized(numbers.Product(x, bottleneck.input),
+                        bottleneck.input_norm, epsilon);
+  h = Sublayer(stack, layer.self_attention_norms, h, h, [&](const Matrix& in) {
+    if (!bottleneck.attention) {
+      return reference::Attention(in, in, stack, layer.self_attention, &layer,
+                                  numbers, maps, /*made=*/nullptr);
+    }
+    const Matrix read = Normalized(numbers.Product(x, *bottleneck.attention),
+                                   *bottleneck.attention_norm, epsilon);
+    return reference::Attention(read, read, stack, layer.self_attention, &layer,
+                                numbers, maps, /*made=*/nullptr, &x);
+  });
+  h = EarlierFeedForwards(std::move(h), layer, stack, numbers);
+  h = Sublayer(stack, layer.feed_forward_norms, h, h, [&](const Matrix& in) {
+    return reference::FeedForward(in, in, layer, stack, numbers);
+  });
+  return Normalized(reference::Add(numbers.Product(h, bottleneck.output), x),
+                    bottleneck.output_norm, epsilon);
+}
+
 // The layers of an encoder or a decoder, and the final norm. What enters each
 // layer goes to `hidden`, if any.
 Matrix RunStack(const StackDescription& stack, std::span<const int32_t> ids,
@@ -158,6 +236,10 @@ Matrix RunStack(const StackDescription& stack, std::span<const int32_t> ids,
   std::vector<KeysValues> made;  // by the layers so far
   for (const LayerDescription& layer : stack.layer) {
     if (hidden != nullptr) hidden->push_back(x);
+    if (layer.bottleneck) {
+      x = Narrowed(x, layer, stack, numbers, self_maps);
+      continue;
+    }
     const Matrix layer_input = x;
     if (layer.mixer) {
       x = Sublayer(stack, layer.self_attention_norms, x, layer_input,
@@ -194,6 +276,7 @@ Matrix RunStack(const StackDescription& stack, std::span<const int32_t> ids,
                                         /*made=*/nullptr);
           });
     }
+    x = EarlierFeedForwards(std::move(x), layer, stack, numbers);
     if (layer.feeds_forward()) {
       const Matrix read = layer.parallel ? layer_input : x;
       x = Sublayer(

@@ -126,7 +126,8 @@ absl::StatusOr<int64_t> CountComparisons(const SimilarityJob& job,
                                          const Model& model,
                                          const ComparedTexts& first,
                                          const ComparedTexts& second) {
-  // MaxSim's are in f32, several at once. Others take so many times as long.
+  // MaxSim's count as if all were in f32, several at once: numbers of 8 bits
+  // may decide nothing. Others take so many times as long.
   constexpr double kDenseCost = 4, kSparseCost = 8;
   // Some seconds of one thread.
   constexpr double kMost = int64_t{1} << 34;

@@ -432,8 +432,8 @@ absl::StatusOr<std::optional<MarkupFormat>> ConvertFormat(
 
 absl::StatusOr<std::vector<TranslationOptions>> ConvertTranslation(
     const v1::TranslateOptions& in, const std::string& path,
-    const TranslationRoute& route, const Environment& environment,
-    const AliveCheck& check_alive) {
+    const TranslationRoute& route, bool source_named,
+    const Environment& environment, const AliveCheck& check_alive) {
   if (route.steps.size() > 1) {
     const std::string& pivot = route.steps[0].target_tag;
     TRIVIUM_RETURN_IF_ERROR(CheckOnly(in, kPivotOptions, path, pivot));
@@ -451,7 +451,7 @@ absl::StatusOr<std::vector<TranslationOptions>> ConvertTranslation(
     TRIVIUM_ASSIGN_OR_RETURN(
         steps.emplace_back(),
         ConvertStep(own, path, step.model, environment, check_alive));
-    steps.back().source_named = in.has_source_language() || steps.size() > 1;
+    steps.back().source_named = source_named || steps.size() > 1;
   }
   return steps;
 }

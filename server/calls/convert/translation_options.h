@@ -19,12 +19,12 @@ namespace trivium {
 // Converts options of translations from messages to the plain structs of
 // server/translation/pipeline. `path` names the options in errors: "options".
 
-// Returns the options of each step of a route. `check_alive`: as
-// TranslationOptions::check_alive.
+// Returns the options of each step of a route. `source_named` and
+// `check_alive`: as in TranslationOptions.
 absl::StatusOr<std::vector<TranslationOptions>> ConvertTranslation(
     const v1::TranslateOptions& in, const std::string& path,
-    const TranslationRoute& route, const Environment& environment,
-    const AliveCheck& check_alive);
+    const TranslationRoute& route, bool source_named,
+    const Environment& environment, const AliveCheck& check_alive);
 
 // Returns nullopt for plain text.
 absl::StatusOr<std::optional<MarkupFormat>> ConvertFormat(

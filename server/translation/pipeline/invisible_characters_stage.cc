@@ -6,6 +6,7 @@
 
 #include "base/utf8.h"
 #include "server/translation/invisible_characters.h"
+#include "server/translation/numbers.h"
 #include "server/translation/text_edits.h"
 
 namespace trivium {
@@ -30,6 +31,16 @@ absl::Status InvisibleCharactersStage::Open(TranslationJob* job) const {
   };
   add_unknown(UnusualSpaces(text), " ");
   add_unknown(UnusualHyphens(text), "-");
+  if (!edits.empty()) {
+    job->text_stages.insert(TextStage::kInvisibleCharacters);
+  }
+  // None of those characters is in a price's mark, so no two edits overlap.
+  if (prices_) {
+    for (const TextSpan& span : RoundPriceMarks(text)) {
+      edits.push_back({span});
+      job->text_stages.insert(TextStage::kNumbers);
+    }
+  }
   if (edits.empty()) return absl::OkStatus();
   std::sort(edits.begin(), edits.end(), [](const auto& a, const auto& b) {
     return a.span.begin < b.span.begin;
@@ -42,7 +53,6 @@ absl::Status InvisibleCharactersStage::Open(TranslationJob* job) const {
     job->edited.emplace(std::move(job->text.text), std::move(edits));
     job->text.text = job->edited->text();
   }
-  job->text_stages.insert(TextStage::kInvisibleCharacters);
   return absl::OkStatus();
 }
 

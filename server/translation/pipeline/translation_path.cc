@@ -108,8 +108,10 @@ Stages StagesOf(const TranslationOptions& options, const SharedParts& shared,
       });
   add(options.format.has_value(),
       [&] { return std::make_unique<MarkupStage>(options, feeds_pivot); });
-  add(options.text_stages,
-      [&] { return std::make_unique<InvisibleCharactersStage>(shared.known); });
+  add(options.text_stages, [&] {
+    return std::make_unique<InvisibleCharactersStage>(
+        shared.known, /*prices=*/!options.protect);
+  });
   add(options.checks.has_value(),
       [&] { return std::make_unique<ChecksStage>(options); });
   add(shared.terminology != nullptr, [&] {

@@ -29,10 +29,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+
 namespace trivium {
 namespace {
 
 constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+constexpr size_t kPrefaceMethod = 3;  // bytes of "PRI"
 
 // Keeps the relay from waking for every frame.
 constexpr absl::Duration kLeastRest = absl::Milliseconds(5);
@@ -78,6 +81,9 @@ absl::StatusOr<size_t> Http2Guard::OnClient(std::string_view bytes,
   const size_t all = bytes.size();
   while (!bytes.empty() && preface_ < kPreface.size()) {
     if (bytes.front() != kPreface[preface_]) {
+      // "PRI" is a method, too; all are in capitals.
+      is_http1_ =
+          preface_ < kPrefaceMethod && absl::ascii_isupper(bytes.front());
       return absl::InvalidArgumentError("not an HTTP/2 connection");
     }
     *to_grpc += bytes.front();

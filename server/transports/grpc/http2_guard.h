@@ -95,6 +95,8 @@ class Http2Guard {
   absl::StatusOr<size_t> OnClient(std::string_view bytes, absl::Time now,
                                   std::string* to_grpc);
   absl::Time resume() const;
+  // True if OnClient refused a request of HTTP/1.
+  bool is_http1() const { return is_http1_; }
 
   // Appends gRPC's bytes to `to_client`, and between its frames the guard's
   // own.
@@ -130,6 +132,7 @@ class Http2Guard {
   IncomingMessages* incoming_;
   Judge judge_;
   size_t preface_ = 0;  // bytes of the preface that have arrived
+  bool is_http1_ = false;
   FrameReader client_, server_;
   absl::flat_hash_map<uint32_t, Stream> open_;
   uint32_t last_stream_ = 0;

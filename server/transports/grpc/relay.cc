@@ -21,6 +21,7 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -71,6 +72,17 @@ int MaxConnections(int wanted, bool tls) {
   return most;
 }
 
+// The whole answer to a request of HTTP/1.
+std::string Http1Answer(std::string_view advice) {
+  const std::string text =
+      fmt::format("this port speaks gRPC, which is HTTP/2{}{}\n",
+                  advice.empty() ? "" : "; ", advice);
+  return fmt::format(
+      "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n"
+      "Content-Length: {}\r\nConnection: close\r\n\r\n{}",
+      text.size(), text);
+}
+
 class RelayImpl : public Relay {
  public:
   RelayImpl(std::unique_ptr<Acceptor> acceptor, const Options& options,
@@ -82,6 +94,7 @@ class RelayImpl : public Relay {
         resets_(resets),
         incoming_(incoming),
         max_streams_(options.max_streams),
+        http1_answer_(Http1Answer(options.http1_advice)),
         address_(acceptor->address()),
         epoll_(epoll_create1(EPOLL_CLOEXEC)),
         wake_(eventfd(0, EFD_CLOEXEC)),
@@ -130,6 +143,7 @@ class RelayImpl : public Relay {
   ResetStreams* const resets_;
   IncomingMessages* const incoming_;
   const int max_streams_;
+  const std::string http1_answer_;
   const sockaddr_storage address_;
   std::atomic<bool> going_away_ = false;
   std::atomic<bool> stopping_ = false;
@@ -242,7 +256,7 @@ void RelayImpl::Add(UniqueFd client, const sockaddr_storage& address) {
       std::make_unique<RelayedConnection>(
           std::move(client), std::move(pair->ours), std::move(peer),
           Http2Guard(max_streams_, now_, resets_, incoming_, std::move(judge)),
-          now_),
+          http1_answer_, now_),
       now_);
   connect_(pair->grpcs.release());
 }

@@ -44,11 +44,13 @@ bool SendPiece(int socket, std::string* piece) {
 
 RelayedConnection::RelayedConnection(UniqueFd client, UniqueFd grpc,
                                      std::string peer, Http2Guard guard,
+                                     std::string_view http1_answer,
                                      absl::Time now)
     : client_(std::move(client)),
       grpc_(std::move(grpc)),
       peer_(std::move(peer)),
       guard_(std::move(guard)),
+      http1_answer_(http1_answer),
       last_active_(now) {}
 
 bool RelayedConnection::SendToGrpc() {
@@ -70,7 +72,11 @@ absl::Status RelayedConnection::MoveFromClient(absl::Time now) {
   while (!from_client_.empty() && to_grpc_.empty() && !client_is_behind()) {
     const absl::StatusOr<size_t> taken =
         guard_.OnClient(from_client_, now, &to_grpc_);
-    if (!taken.ok()) return taken.status();
+    if (!taken.ok()) {
+      std::string answer(guard_.is_http1() ? http1_answer_ : "");
+      SendPiece(client_.get(), &answer);
+      return taken.status();
+    }
     if (*taken == 0) break;
     from_client_.erase(0, *taken);
     SendToGrpc();

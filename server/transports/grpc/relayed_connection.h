@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -17,9 +18,11 @@ namespace trivium {
 // direction.
 class RelayedConnection {
  public:
-  // The sockets are non-blocking. `peer` is the client's address.
+  // The sockets are non-blocking. `peer` is the client's address. A client that
+  // speaks HTTP/1 gets `http1_answer`, which outlives this.
   RelayedConnection(UniqueFd client, UniqueFd grpc, std::string peer,
-                    Http2Guard guard, absl::Time now);
+                    Http2Guard guard, std::string_view http1_answer,
+                    absl::Time now);
 
   // Move what can be moved now. An error ends the connection: CANCELLED if it
   // is over, else what the client did wrong.
@@ -59,6 +62,7 @@ class RelayedConnection {
   const UniqueFd grpc_;
   const std::string peer_;
   Http2Guard guard_;
+  const std::string_view http1_answer_;
   std::string from_client_;  // not yet consumed by the guard
   std::string to_grpc_;
   std::string to_client_;

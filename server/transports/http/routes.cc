@@ -79,6 +79,8 @@ constexpr Route kRoutes[] = {
      NewOpenAiChatCodec},
     {"POST", "/v1/responses", Rpc::kGenerate, nullptr, NewGenerate,
      NewOpenAiResponsesCodec},
+    {"POST", "/v1/responses/input_tokens", Rpc::kTokenize, NewCountTokens,
+     nullptr, NewOpenAiResponsesTokensCodec},
 
     {"POST", "/v1/messages", Rpc::kGenerate, nullptr, NewGenerate,
      NewAnthropicMessagesCodec},
@@ -178,6 +180,22 @@ constexpr Route kRoutes[] = {
      NewDeeplGlossariesCodec},
     {"DELETE", kDeeplGlossary, Rpc::kListModels, NewListModels, nullptr,
      NewDeeplGlossariesCodec},
+    {"GET", kDeeplMultilingual, Rpc::kListModels, NewListModels, nullptr,
+     NewDeeplMultilingualCodec},
+    {"POST", kDeeplMultilingual, Rpc::kListModels, NewListModels, nullptr,
+     NewDeeplMultilingualCodec},
+    {"GET", kDeeplMultilingualOne, Rpc::kListModels, NewListModels, nullptr,
+     NewDeeplMultilingualCodec, "", kDeeplEntries},
+    {"GET", kDeeplMultilingualOne, Rpc::kListModels, NewListModels, nullptr,
+     NewDeeplMultilingualCodec},
+    {"PUT", kDeeplMultilingualOne, Rpc::kListModels, NewListModels, nullptr,
+     NewDeeplMultilingualCodec, "", kDeeplDictionaries},
+    {"PATCH", kDeeplMultilingualOne, Rpc::kListModels, NewListModels, nullptr,
+     NewDeeplMultilingualCodec},
+    {"DELETE", kDeeplMultilingualOne, Rpc::kListModels, NewListModels, nullptr,
+     NewDeeplMultilingualCodec, "", kDeeplDictionaries},
+    {"DELETE", kDeeplMultilingualOne, Rpc::kListModels, NewListModels, nullptr,
+     NewDeeplMultilingualCodec},
     {"GET", "/v2/glossary-language-pairs", Rpc::kListModels, NewListModels,
      nullptr, NewDeeplGlossaryPairsCodec},
 
@@ -282,6 +300,7 @@ constexpr PathTwin kTwins[] = {
     {"POST", "/completions", "/v1/completions"},
     {"POST", "/chat/completions", "/v1/chat/completions"},
     {"POST", "/responses", "/v1/responses"},
+    {"POST", "/responses/input_tokens", "/v1/responses/input_tokens"},
     {"POST", "/reranking", "/rerank"},
     {"POST", "/v1/reranking", "/v1/rerank"},
     {"POST", "/invocations", "/"},
@@ -293,8 +312,6 @@ struct PathHint {
   std::string_view start, text;
 };
 constexpr PathHint kHints[] = {
-    {"/v1/responses/input_tokens",
-     "; POST /v1/messages/count_tokens counts the tokens of a chat"},
     {"/v1/responses/",
      ": responses are not stored here; keep the answers of "
      "POST /v1/responses, and send their items in the next request's input"},
@@ -304,8 +321,6 @@ constexpr PathHint kHints[] = {
     {"/v1/messages/batches",
      ": there are no batches; send the requests to /v1/messages"},
     {"/v1/batches", ": there are no batches; send the requests one by one"},
-    {"/v3/glossaries",
-     "; /v2/glossaries has glossaries, each of one pair of languages"},
     {"/generate",
      "; /v1/completions generates texts, and "
      "/v1/chat/completions answers chats"},

@@ -214,6 +214,20 @@ class ServerTest(unittest.TestCase):
         self.assertEqual(done.result.detected_languages[0].language, "de")
         self.assertRegex(done.data, rb"town.*\n(Hello|Hi)\n$")
 
+    def test_cues_in_the_target_language_stay(self):
+        german = "Gestern war ich in der Stadt und habe eingekauft."
+        english = "She told me that she would come back tomorrow morning."
+        cues = "".join(f"{i}\n00:00:0{i},000 --> 00:00:0{i},900\n{text}\n\n"
+                       for i, text in enumerate((german, english, german), 1))
+        done = self.client.translate_document(
+            cues.encode(), document_format="srt", source_language="auto",
+            target_language="en")
+        self.assertIn("de", [one.language for one in done.result.detected_languages])
+        texts = done.data.decode().split("\n")[2::4]
+        self.assertEqual(texts[1], english)
+        self.assertRegex(texts[0], "town")
+        self.assertEqual(texts[2], texts[0])
+
     def test_documents_that_cannot_be_translated(self):
         for what, field in (({"document_format": "tmx"}, "start.format"),
                             ({"file_name": "a.exe"}, "start.file_name"),

@@ -6,6 +6,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/chat_format/chat_reader.h"
@@ -127,6 +128,24 @@ TEST(AnswerGrammarTest, TextIsFreeUpToTheMark) {
       Answers(FormatOf(kTagged), {.calls = Calls::kMay, .parallel = false});
   EXPECT_TRUE(Accepts(*one, call));
   EXPECT_FALSE(Accepts(*one, call + call));
+}
+
+// The grammar of a tool's schema keeps its bounds inside of the answer's.
+TEST(AnswerGrammarTest, LengthsOfParametersHold) {
+  const auto tools = ParseChatTools(R"([{"type": "function", "function": {
+      "name": "fetch", "parameters": {"type": "object", "required": ["url"],
+        "properties": {"url": {"type": "string", "format": "uri",
+                               "maxLength": 20}}}}}])");
+  ASSERT_TRUE(tools.ok()) << tools.status();
+  const auto constraint = ConstraintOf(
+      GrammarOfAnswer(FormatOf(kTagged), *tools, {.calls = Calls::kMust}),
+      ByteVocabulary());
+  const auto call = [](std::string_view url) {
+    return "<tool_call>\n{\"name\": \"fetch\", \"arguments\": {\"url\": \"" +
+           std::string(url) + "\"}}\n</tool_call>";
+  };
+  EXPECT_TRUE(Accepts(*constraint, call("https://a.org/234567")));
+  EXPECT_FALSE(Accepts(*constraint, call("https://a.org/2345678")));
 }
 
 // A call without a mark is the whole message.

@@ -192,6 +192,32 @@ TEST(DerivedTensorsTest, PackedTensorsAreLikePlainOnes) {
   }
 }
 
+TEST(DerivedTensorsTest, GivesElementsAnotherShape) {
+  const Counting tensor({2, 3, 1});
+  TensorMemory memory;
+  const TensorView* same = Reshaped(tensor.view(), {2, 3}, &memory);
+  EXPECT_THAT(same->shape, ElementsAre(2, 3));
+  EXPECT_THAT(Values(*same), ElementsAre(0, 1, 2, 3, 4, 5));
+}
+
+TEST(DerivedTensorsTest, JoinsColumns) {
+  const Counting left({2, 1}), right({2, 2});
+  TensorMemory memory;
+  const TensorView* matrix = JoinedColumns(left.view(), right.view(), &memory);
+  EXPECT_THAT(matrix->shape, ElementsAre(2, 3));
+  EXPECT_THAT(Values(*matrix), ElementsAre(0, 0, 1, 1, 2, 3));
+}
+
+TEST(DerivedTensorsTest, PutsBlocksOnADiagonal) {
+  const Counting blocks({2, 2, 3});
+  TensorMemory memory;
+  const TensorView* matrix = BlockDiagonal(blocks.view(), &memory);
+  EXPECT_THAT(matrix->shape, ElementsAre(6, 4));
+  EXPECT_THAT(Values(*matrix),
+              ElementsAre(0, 3, 0, 0, 1, 4, 0, 0, 2, 5, 0, 0,  //
+                          0, 0, 6, 9, 0, 0, 7, 10, 0, 0, 8, 11));
+}
+
 TEST(DerivedTensorsTest, AddsARowOfAnotherTensorToEach) {
   const Counting tensor({2, 3}), other({2, 3});
   TensorMemory memory;

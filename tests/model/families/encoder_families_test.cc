@@ -61,6 +61,9 @@ INSTANTIATE_TEST_SUITE_P(
         Head{"deberta.classify", HeadKind::kClassify, 3, true},
         Head{"deberta-v2.classify", HeadKind::kClassify, 3, true},
         Head{"mpnet.base", std::nullopt, 0, true},
+        Head{"convbert.base", std::nullopt, 0, false},
+        Head{"convbert.classify", HeadKind::kClassify, 3, false},
+        Head{"convbert.fill_mask", HeadKind::kFillMask, 307, false},
         Head{"data2vec-text.classify", HeadKind::kClassify, 3, false},
         Head{"ernie.fill_mask", HeadKind::kFillMask, 307, false},
         Head{"jina_bert.base", std::nullopt, 0, false},
@@ -75,6 +78,11 @@ INSTANTIATE_TEST_SUITE_P(
         Head{"xlm-roberta-xl.classify", HeadKind::kClassify, 2, false},
         Head{"xlm-roberta.flash", HeadKind::kClassify, 1, false},
         Head{"xlm-roberta.task", std::nullopt, 0, false},
+        Head{"mobilebert.answer", HeadKind::kAnswer, 2, false},
+        Head{"mobilebert.base", std::nullopt, 0, true},
+        Head{"mobilebert.classify", HeadKind::kClassify, 3, false},
+        Head{"mobilebert.fill_mask", HeadKind::kFillMask, 307, false},
+        Head{"mobilebert.tag", HeadKind::kTag, 2, false},
         Head{"modernbert.base", std::nullopt, 0, false},
         Head{"modernbert.classify", HeadKind::kClassify, 3, false},
         Head{"modernbert.tag", HeadKind::kTag, 3, false},
@@ -284,6 +292,65 @@ TEST(JinaBertTest, RefusesAnUnknownFeedForward) {
   Folder folder("jina_bert.base");
   folder.config["feed_forward_type"] = "swiglu";
   EXPECT_THAT(folder.Load(), ElementsAre(ErrorAt("feed_forward_type")));
+}
+
+TEST(ConvBertTest, HalfOfTheHeadsReadNearTokens) {
+  Folder folder("convbert.base");
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  const StackDescription& encoder = *folder.description.encoder;
+  EXPECT_EQ(encoder.heads, 2);
+  const AttentionDescription& attention = encoder.layer[0].self_attention;
+  EXPECT_EQ(attention.geometry.head_size, 10);
+  EXPECT_EQ(attention.near->width, 9);
+  EXPECT_THAT(attention.near->weights.weight->shape, ElementsAre(18, 20));
+  // A ratio above the number of heads leaves one.
+  folder.config["head_ratio"] = 7;
+  folder.Load();
+  EXPECT_EQ(folder.description.encoder->heads, 1);
+}
+
+TEST(ConvBertTest, RefusesSizesThatDoNotFit) {
+  for (const auto& [key, value] : {std::pair("num_attention_heads", json(6)),
+                                   {"conv_kernel_size", json(4)},
+                                   {"num_groups", json(5)},
+                                   {"head_ratio", json(0)},
+                                   {"is_decoder", json(true)}}) {
+    SCOPED_TRACE(key);
+    Folder folder("convbert.fill_mask");
+    folder.config[key] = value;
+    EXPECT_THAT(folder.Load(), ElementsAre(ErrorAt(key)));
+  }
+}
+
+TEST(MobileBertTest, LayersAreAsTheOptionsSay) {
+  Folder folder("mobilebert.base");
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  const LayerDescription& layer = folder.description.encoder->layer[0];
+  EXPECT_EQ(layer.earlier_feed_forwards.size(), 3u);
+  EXPECT_TRUE(layer.bottleneck->attention.has_value());
+  EXPECT_EQ(layer.self_attention_norms.after->kind, NormTensors::Kind::kNone);
+  Folder other("mobilebert.answer");
+  ASSERT_THAT(other.LoadReal(), IsEmpty());
+  const LayerDescription& normed = other.description.encoder->layer[0];
+  EXPECT_TRUE(normed.earlier_feed_forwards.empty());
+  EXPECT_FALSE(normed.bottleneck->attention.has_value());
+  EXPECT_EQ(normed.self_attention_norms.after->kind, NormTensors::Kind::kLayer);
+  Folder wide("mobilebert.tag");
+  ASSERT_THAT(wide.LoadReal(), IsEmpty());
+  EXPECT_FALSE(wide.description.encoder->layer[0].bottleneck.has_value());
+}
+
+TEST(MobileBertTest, RefusesWhatDoesNotFit) {
+  for (const auto& [key, value] : {std::pair("num_attention_heads", json(3)),
+                                   {"normalization_type", json("batch_norm")},
+                                   {"key_query_shared_bottleneck", json(false)},
+                                   {"num_feedforward_networks", json(0)},
+                                   {"embedding_size", json(48)}}) {
+    SCOPED_TRACE(key);
+    Folder folder("mobilebert.fill_mask");
+    folder.config[key] = value;
+    EXPECT_THAT(folder.Load(), ElementsAre(ErrorAt(key)));
+  }
 }
 
 TEST(RoFormerTest, RefusesRotaryValues) {

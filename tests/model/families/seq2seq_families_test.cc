@@ -59,9 +59,10 @@ TEST(Seq2SeqFamiliesTest, ChecksLongAndMixedFamilies) {
        {{"max_encoder_position_embeddings", nullptr}},
        "max_encoder_position_embeddings"},
       {"longt5.generate",
-       {{"encoder_attention_type", "transient-global"}},
+       {{"encoder_attention_type", "global"}},
        "encoder_attention_type"},
       {"longt5.generate", {{"local_radius", 0}}, "local_radius"},
+      {"longt5.blocks", {{"global_block_size", 0}}, "global_block_size"},
       {"nllb-moe.generate",
        {{"moe_eval_capacity_token_fraction", 0.5}},
        "moe_eval_capacity_token_fraction"},
@@ -113,6 +114,16 @@ TEST(Seq2SeqFamiliesTest, EncodersOfLongTextsSeeWindows) {
   EXPECT_EQ(
       folder.description.decoder->layer[0].self_attention.geometry.look_back,
       kAllKeys);
+}
+
+TEST(Seq2SeqFamiliesTest, EncodersOfLongTextsSeeBlocks) {
+  Folder folder("longt5.blocks");
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  const TransformerDescription& description = folder.description;
+  EXPECT_EQ(description.encoder->layer[1].self_attention.blocks->size, 4);
+  EXPECT_NE(description.encoder->relative_attention->block_bias, nullptr);
+  EXPECT_EQ(description.decoder->relative_attention->block_bias, nullptr);
+  EXPECT_FALSE(description.decoder->layer[0].self_attention.blocks.has_value());
 }
 
 TEST(Seq2SeqFamiliesTest, ExpertsAreInEachNthLayer) {

@@ -18,6 +18,28 @@ namespace {
 
 using Generator = std::mt19937_64;
 
+// A graph whose edges read letters, perhaps with a bound.
+ExpressionId RandomGraph(Generator* random, Grammar* grammar) {
+  const auto draw = [random](size_t below) {
+    return static_cast<int32_t>((*random)() % below);
+  };
+  ExpressionGraph graph;
+  const size_t nodes = 1 + static_cast<size_t>(draw(5));
+  for (size_t i = 0; i < nodes; ++i) {
+    graph.AddNode();
+    graph.final.back() = draw(3) == 0;
+  }
+  for (size_t i = 0; i < 2 * nodes; ++i) {
+    const auto low = static_cast<uint8_t>('a' + draw(3));
+    const ExpressionId letter =
+        draw(4) == 0 ? grammar->Literal("ab")
+                     : grammar->Bytes(low, static_cast<uint8_t>(low + draw(2)));
+    graph.edges.push_back({draw(nodes), draw(nodes), letter});
+  }
+  const int32_t bounds[] = {-1, 0, 1, 2, 4, 7, 40};
+  return grammar->Graph(std::move(graph), bounds[draw(7)]);
+}
+
 // An expression over the letters a, b, c and rules 0 .. rules - 1.
 ExpressionId RandomExpression(Generator* random, int depth, size_t rules,
                               Grammar* grammar) {
@@ -25,7 +47,7 @@ ExpressionId RandomExpression(Generator* random, int depth, size_t rules,
   const auto part = [&] {
     return RandomExpression(random, depth - 1, rules, grammar);
   };
-  switch (depth <= 0 ? draw(3) : draw(8)) {
+  switch (depth <= 0 ? draw(3) : draw(9)) {
     case 0: {
       const auto low = static_cast<uint8_t>('a' + draw(3));
       return grammar->Bytes(low, static_cast<uint8_t>(low + draw(2)));
@@ -51,6 +73,8 @@ ExpressionId RandomExpression(Generator* random, int depth, size_t rules,
       for (size_t i = 1 + draw(3); i > 0; --i) parts.push_back(part());
       return grammar->Choice(std::move(parts));
     }
+    case 7:
+      return RandomGraph(random, grammar);
     default: {
       const auto min = static_cast<int32_t>(draw(3));
       // Large counts are not spelled out.
@@ -207,8 +231,11 @@ TEST(ConstraintTest, ForcedTokensAreThoseThatNothingFollowingChanges) {
   // "ca" of "c" and "ab" cannot be longer than "cab".
   EXPECT_THAT(forced("acb?a", {1, 3}), ElementsAre(1));
   // The text may end, or go on.
-  EXPECT_THAT(forced("abcab(d*)", {5, 4}), ElementsAre(5, 4));
+  EXPECT_THAT(forced("abcab(b*)", {5, 4}), ElementsAre(5, 4));
   EXPECT_THAT(forced("abcab(c*)", {5, 4}), ElementsAre(5));
+  // The end of "ab" could begin "bd", as a tokenizer might write "abd".
+  EXPECT_THAT(forced("abcab(d*)", {5, 4}), ElementsAre(5));
+  EXPECT_THAT(forced("abab(d|e)", {4, 4}), ElementsAre(4));
   // A choice, a part of a character, and spellings of other texts.
   EXPECT_THAT(forced("(a|b)c", {1, 3}), IsEmpty());
   EXPECT_THAT(forced("[\u00e0-\u00ff]", {9}), IsEmpty());

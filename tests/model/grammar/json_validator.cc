@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <regex>
+#include <set>
 #include <string>
 
 #include "base/utf8.h"
@@ -71,6 +72,10 @@ bool IsValidArray(const json& value, const json& schema, const json& root) {
       value.size() > schema.value("maxItems", value.size())) {
     return false;
   }
+  if (schema.value("uniqueItems", false) &&
+      std::set<json>(value.begin(), value.end()).size() < value.size()) {
+    return false;
+  }
   json prefix = schema.value("prefixItems", json::array());
   json rest = schema.value("items", json(true));
   if (rest.is_array()) {  // as until 2019
@@ -123,6 +128,9 @@ bool IsValid(const json& value, const json& schema, const json& root) {
                      [&](const json& type) { return HasType(value, type); })) {
       return false;
     }
+  }
+  if (schema.contains("not") && IsValid(value, schema["not"], root)) {
+    return false;
   }
   if (schema.contains("const") && value != schema["const"]) return false;
   if (schema.contains("enum") &&

@@ -102,14 +102,25 @@ TEST(GrammarLimitsTest, ProductsOfCountsCostNoMemory) {
               IsError(kResourceExhausted, "counts"));
 }
 
-TEST(GrammarLimitsTest, CountsBesideAPatternAreStates) {
-  EXPECT_TRUE(StatusOfSchema(
-                  {{"type", "string"}, {"pattern", "^a"}, {"maxLength", 1000}})
-                  .ok());
-  EXPECT_THAT(
-      StatusOfSchema(
-          {{"type", "string"}, {"pattern", "^a"}, {"maxLength", 50'000}}),
-      IsError(kResourceExhausted, "#/maxLength"));
+// A greatest length costs no memory beside a pattern either; a least one does.
+TEST(GrammarLimitsTest, OnlyLeastCountsBesideAPatternAreStates) {
+  const auto status = [](const char* keyword, int count) {
+    return StatusOfSchema(
+        {{"type", "string"}, {"pattern", "^a"}, {keyword, count}});
+  };
+  EXPECT_TRUE(status("maxLength", 1'000'000).ok());
+  EXPECT_TRUE(status("minLength", 1000).ok());
+  EXPECT_THAT(status("minLength", 50'000),
+              IsError(kResourceExhausted, "#/minLength"));
+  json many = ClosedObject(0);
+  for (int i = 0; i < 200; ++i) {
+    many["properties"][fmt::format("p{}", i)] = {
+        {"type", "string"}, {"pattern", "^a"}, {"maxLength", 16'000'000}};
+  }
+  const auto grammar = GrammarOfJsonSchema(many.dump());
+  ASSERT_TRUE(grammar.ok()) << grammar.status();
+  EXPECT_THAT(Automaton::Create(*grammar).status(),
+              IsError(kResourceExhausted, "counts"));
 }
 
 TEST(GrammarLimitsTest, EmptyAlternativesAreWork) {
@@ -125,7 +136,7 @@ TEST(GrammarLimitsTest, AllStepsOfASchemaAreOneBudget) {
   json schema = ClosedObject(0);
   for (int i = 0; i < 20; ++i) {
     schema["properties"][fmt::format("p{}", i)] = {
-        {"type", "string"}, {"pattern", "[a-z]"}, {"maxLength", 50}};
+        {"type", "string"}, {"pattern", "[a-z]"}, {"minLength", 50}};
   }
   GrammarLimits limits;
   EXPECT_EQ(GrammarOfJsonSchema(schema.dump(), {}, limits).status(),
@@ -140,6 +151,19 @@ TEST(GrammarLimitsTest, AllStepsOfASchemaAreOneBudget) {
   limits.work = 400'000;
   EXPECT_THAT(GrammarOfJsonSchema(joined.dump(), {}, limits).status(),
               IsError(kResourceExhausted, "#"));
+}
+
+// Items that must differ are looked for behind each reference.
+TEST(GrammarLimitsTest, ValuesOfItemsAreWork) {
+  json schema = {{"type", "array"},
+                 {"uniqueItems", true},
+                 {"items", {{"$ref", "#/$defs/0"}}}};
+  for (int i = 0; i < 28; ++i) {
+    const json next = {{"$ref", fmt::format("#/$defs/{}", i + 1)}};
+    schema["$defs"][fmt::format("{}", i)] = {{"anyOf", {next, next}}};
+  }
+  schema["$defs"]["28"] = {{"const", 1}};
+  EXPECT_THAT(StatusOfSchema(schema), IsError(kResourceExhausted, "#/items"));
 }
 
 TEST(GrammarLimitsTest, WorkThatNobodyWaitsForEnds) {

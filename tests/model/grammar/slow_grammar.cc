@@ -1,8 +1,31 @@
 #include "tests/model/grammar/slow_grammar.h"
 
 #include <algorithm>
+#include <compare>
 
 namespace trivium {
+namespace {
+
+constexpr int64_t kNoWay = int64_t{1} << 40;
+
+// The least edges from each node to a final one. Each edge has a string.
+std::vector<int64_t> EdgesToEnd(const ExpressionGraph& graph) {
+  std::vector<int64_t> least(graph.final.size(), kNoWay);
+  for (size_t i = 0; i < least.size(); ++i) {
+    if (graph.final[i]) least[i] = 0;
+  }
+  for (size_t round = 0; round < least.size(); ++round) {
+    for (const ExpressionGraph::Edge& edge : graph.edges) {
+      least[edge.from] = std::min(least[edge.from], least[edge.to] + 1);
+    }
+  }
+  return least;
+}
+
+// The edges that a path may have.
+int64_t MostEdges(int32_t max) { return max < 0 ? kNoWay - 1 : max; }
+
+}  // namespace
 
 SlowGrammar::SlowGrammar(const Grammar* grammar)
     : grammar_(*grammar), productive_(grammar->rules(), false) {
@@ -28,6 +51,9 @@ bool SlowGrammar::HasString(ExpressionId id) const {
       return expression.min == 0 || HasString(expression.parts[0]);
     case Expression::Kind::kRule:
       return productive_[expression.index];
+    case Expression::Kind::kGraph:
+      return EdgesToEnd(grammar_.graph(expression.index))[0] <=
+             MostEdges(expression.max);
     default:
       return true;
   }
@@ -101,7 +127,7 @@ SlowGrammar::Reading SlowGrammar::Read(ExpressionId id, size_t at) {
       if (!productive_[expression.index]) return reading;
       return rules_[{expression.index, at}];
     case Expression::Kind::kGraph:
-      return ReadGraph(grammar_.graph(expression.index), at);
+      return ReadGraph(grammar_.graph(expression.index), expression.max, at);
   }
   return reading;
 }
@@ -150,17 +176,25 @@ SlowGrammar::Reading SlowGrammar::ReadRepeat(const Expression& repeat,
 }
 
 SlowGrammar::Reading SlowGrammar::ReadGraph(const ExpressionGraph& graph,
-                                            size_t at) {
+                                            int32_t max, size_t at) {
+  struct Path {
+    int32_t node;
+    size_t place;
+    int64_t edges;  // 0 without a bound, so that the paths are finitely many
+    auto operator<=>(const Path&) const = default;
+  };
+  const std::vector<int64_t> to_end = EdgesToEnd(graph);
   Reading reading;
-  // Every node of the graphs made here leads to a final one.
-  std::set<std::pair<int32_t, size_t>> seen = {{0, at}};
-  std::vector<std::pair<int32_t, size_t>> todo = {{0, at}};
+  std::set<Path> seen = {{0, at, 0}};
+  std::vector<Path> todo = {{0, at, 0}};
   while (!todo.empty()) {
-    const auto [node, place] = todo.back();
+    const auto [node, place, edges] = todo.back();
     todo.pop_back();
     if (graph.final[node]) reading.ends.insert(place);
     for (const ExpressionGraph::Edge& edge : graph.edges) {
-      if (edge.from != node) continue;
+      if (edge.from != node || edges + 1 + to_end[edge.to] > MostEdges(max)) {
+        continue;
+      }
       Reading one;
       if (edge.label == ExpressionGraph::kNoLabel) {
         one.ends = {place};
@@ -169,7 +203,8 @@ SlowGrammar::Reading SlowGrammar::ReadGraph(const ExpressionGraph& graph,
       }
       reading.open = reading.open || one.open;
       for (const size_t end : one.ends) {
-        if (seen.insert({edge.to, end}).second) todo.push_back({edge.to, end});
+        const Path next = {edge.to, end, max < 0 ? 0 : edges + 1};
+        if (seen.insert(next).second) todo.push_back(next);
       }
     }
   }

@@ -33,7 +33,7 @@ class SlowGrammar {
   Reading Read(ExpressionId id, size_t at);
   Reading ReadParts(const std::vector<ExpressionId>& parts, size_t at);
   Reading ReadRepeat(const Expression& repeat, size_t at);
-  Reading ReadGraph(const ExpressionGraph& graph, size_t at);
+  Reading ReadGraph(const ExpressionGraph& graph, int32_t max, size_t at);
   bool HasString(ExpressionId id) const;
   void Solve(std::string_view text);
 

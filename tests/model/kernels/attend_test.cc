@@ -413,6 +413,22 @@ TEST(AttendTest, AChunkHasTheBitsOfOneQueryAfterTheOther) {
   }
 }
 
+// 72 rows of a head share blocks of keys, of which a row sees some or all.
+TEST(AttendTest, RowsThatShareBlocksOfKeysHaveTheBitsOfOneAlone) {
+  constexpr int kKeys = 1100, kQueries = 36;
+  for (const KvType type : kTypes) {
+    for (const bool values_are_keys : {false, true}) {
+      Heads heads(type, 20, kKeys, kQueries, 2, 1, values_are_keys);
+      for (const int look_back : {kAllKeys, 300}) {
+        ExpectSameAlone(&heads, kQueries,
+                        {.position = kKeys - kQueries,
+                         .look_back = look_back,
+                         .look_ahead = 0});
+      }
+    }
+  }
+}
+
 TEST(AttendTest, HeadsMayBeProcessedSeparately) {
   for (const KvType type : kTypes) {
     for (const int sharing : {1, 3}) {

@@ -2,9 +2,12 @@
 // gives, is read by a server as it is, and appears whole or not at all.
 #include "model/quantizer/quantize_folder.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <csignal>
@@ -16,9 +19,11 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/socket.h"
 #include "model/folder.h"
 #include "model/model.h"
 #include "model/quantizer/matrix_choice.h"
+#include "model/quantizer/new_folder.h"
 #include "model/weights/four_bit_rounding.h"
 #include "model/weights/half.h"
 #include "model/weights/packed_rows.h"
@@ -38,6 +43,7 @@ using testing::IsEmpty;
 using testing::Le;
 using testing::Not;
 using testing::SizeIs;
+using testing::UnorderedElementsAre;
 
 namespace fs = std::filesystem;
 
@@ -308,6 +314,40 @@ TEST_F(QuantizeFolderTest, InterruptedLeavesNothing) {
   EXPECT_THAT(shown, SizeIs(testing::Gt(2)));
   EXPECT_THAT(shown, Each(AllOf(Ge(0), Le(1))));
   EXPECT_THAT(Left(), IsEmpty());
+}
+
+// A folder without a lock is what a killed process left, whatever its PID.
+TEST_F(QuantizeFolderTest, LeftoversAreRemovedUnlessSomeoneWritesThem) {
+  const std::string mine = ".out.partial-" + std::to_string(getpid());
+  for (const std::string& name : std::vector<std::string>{
+           mine, ".out.partial-1", ".out.partial-2", ".out.partial-",
+           ".out.partial-2b", ".other.partial-1"}) {
+    fs::create_directory(folder_.path() + "/" + name);
+    std::ofstream(folder_.path() + "/" + name + "/model.safetensors") << "x";
+  }
+  fs::create_symlink(".other.partial-1", folder_.path() + "/.out.partial-3");
+  const UniqueFd writer(open((folder_.path() + "/.out.partial-2").c_str(),
+                             O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ASSERT_EQ(flock(writer.get(), LOCK_EX | LOCK_NB), 0);
+  const auto report = Quantize(Golden("llama.lm"), out_);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_THAT(Left(),
+              UnorderedElementsAre("out", ".out.partial-2", ".out.partial-",
+                                   ".out.partial-2b", ".other.partial-1",
+                                   ".out.partial-3"));
+  EXPECT_TRUE(
+      fs::exists(folder_.path() + "/.other.partial-1/model.safetensors"));
+}
+
+// Two of one name in one process: the second one waits for nothing.
+TEST_F(QuantizeFolderTest, FolderThatIsBeingWrittenIsAnError) {
+  const auto first = NewFolder::Create(out_);
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(NewFolder::Create(out_).status().code(),
+            absl::StatusCode::kUnavailable);
+  EXPECT_TRUE((*first)->WriteFile("config.json", "{}").ok());
+  EXPECT_TRUE((*first)->Publish().ok());
+  EXPECT_THAT(Left(), ElementsAre("out"));
 }
 
 // Files that a model's folder has beside its weights, in folders, too.

@@ -267,6 +267,39 @@ TEST(ConstraintSearchTest, ASearchWithoutAnyTokenIsGivenUp) {
   }
 }
 
+// The tokenizer's spelling gives way to tokens that options ask for.
+TEST(ConstraintSearchTest, ForcedIdsMaySpellForcedTextOtherwise) {
+  const ToyModel model{.vocabulary = 4};
+  DecodingOptions options;
+  options.end_ids = {2};
+  options.constraint = std::make_shared<Constraint>(
+      *Automaton::Create(*GrammarOfRegex("abab")),
+      std::make_shared<TokenTrie>(std::vector<std::string>{"a", "b", "", "ab"},
+                                  std::vector<int32_t>{2}),
+      Constraint::Limits(), [](std::string_view text) {
+        return text == "abab" ? ForcedRun{3, 3} : ForcedRun();
+      });
+  const auto ids = [&] {
+    const auto results = RunSearch(options, {0}, nullptr, model);
+    return results.empty() ? std::vector<int32_t>() : results[0].ids;
+  };
+  EXPECT_THAT(ids(), testing::ElementsAre(3, 3, 2));
+  options.forced_first_id = 2;  // an end token is no text
+  EXPECT_THAT(ids(), testing::IsEmpty());
+  options.forced_first_id = 0;
+  std::vector<int32_t> other = ids();
+  ASSERT_GE(other.size(), 4);
+  other.resize(2);
+  EXPECT_THAT(other, testing::ElementsAre(0, 1));
+  options.forced_first_id.reset();
+  options.forced_last_id = 0;
+  options.max_new_tokens = 1;
+  EXPECT_THAT(ids(), testing::ElementsAre(0));
+  options.forced_last_id = 2;
+  options.max_new_tokens = 2;
+  EXPECT_THAT(ids(), testing::ElementsAre(3, 2));
+}
+
 TEST(ConstraintSearchTest, OptionsThatExcludeAConstraintAreErrors) {
   DecodingOptions options;
   options.end_ids = {2};

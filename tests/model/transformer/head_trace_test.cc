@@ -245,5 +245,21 @@ TEST(HeadTraceChecksTest, RefusesHeadsThatAreNotThere) {
               IsError(absl::StatusCode::kInvalidArgument, "head"));
 }
 
+TEST(HeadTraceChecksTest, RefusesHeadsThatReadMoreThanTokens) {
+  const Shape narrow = {.decoder_layers = 0, .bottleneck = 16};
+  const Shape blocks = {.decoder_layers = 0,
+                        .positions = PositionEncoding::kNone,
+                        .relative = RelativeAttentionDescription::Buckets::kT5,
+                        .block = 4};
+  for (const Shape& shape : {narrow, blocks}) {
+    const RandomTransformer random(shape, 1);
+    const std::unique_ptr<Engine> engine = NewEngine(random, kF32Formats);
+    SourceOptions options;
+    options.traced_head = HeadChoice{};
+    EXPECT_THAT(engine->AddSource({{1, 2}, {}}, options),
+                IsError(absl::StatusCode::kInvalidArgument, "model"));
+  }
+}
+
 }  // namespace
 }  // namespace trivium

@@ -40,5 +40,35 @@ TEST(RefusedLayersTest, GatesOfLatentAttention) {
               IsError(absl::StatusCode::kInvalidArgument, "gates"));
 }
 
+// What only encoders run, in a decoder.
+TEST(RefusedLayersTest, PartsOfEncodersInDecoders) {
+  const RandomTransformer random({.encoder_layers = 0}, 1);
+  const auto status = [&](const auto& change) {
+    TransformerDescription description = random.description();
+    for (LayerDescription& layer : description.decoder->layer) change(&layer);
+    return Transformer::Create(description, kF32Formats).status();
+  };
+  EXPECT_THAT(status([](LayerDescription* layer) {
+                layer->self_attention.near.emplace().width = 3;
+              }),
+              IsError(absl::StatusCode::kInvalidArgument, "near tokens"));
+  EXPECT_THAT(status([](LayerDescription* layer) {
+                layer->self_attention.blocks.emplace().size = 3;
+              }),
+              IsError(absl::StatusCode::kInvalidArgument, "keys of blocks"));
+  EXPECT_THAT(status([](LayerDescription* layer) {
+                layer->bottleneck.emplace().width = 16;
+              }),
+              IsError(absl::StatusCode::kInvalidArgument, "narrower stream"));
+}
+
+TEST(RefusedLayersTest, TrigramsInDecoders) {
+  const RandomTransformer random({.encoder_layers = 0}, 1);
+  TransformerDescription description = random.description();
+  description.decoder->embeddings.trigrams = true;
+  EXPECT_THAT(Transformer::Create(description, kF32Formats).status(),
+              IsError(absl::StatusCode::kInvalidArgument, "neighbours"));
+}
+
 }  // namespace
 }  // namespace trivium

@@ -42,7 +42,9 @@ class DeeplTest : public testing::Test {
                         const std::string& body = "") {
     head_.method = method;
     head_.path = path;
-    const auto codec = NewDeeplGlossariesCodec(environment_, head_);
+    const auto codec = path.starts_with(kDeeplMultilingual)
+                           ? NewDeeplMultilingualCodec(environment_, head_)
+                           : NewDeeplGlossariesCodec(environment_, head_);
     v1::ListModelsRequest request;
     const absl::Status status = codec->Read(body, &request);
     return codec->Finish({status, "id"}, nullptr);
@@ -125,7 +127,7 @@ TEST_F(DeeplTest, TranslatesTextsInBothForms) {
 TEST_F(DeeplTest, WhatWouldChangeTheAnswerIsRefusedByName) {
   for (const char* const member :
        {R"("formality": "more")", R"("context": "a menu")",
-        R"("ignore_tags": ["x"])", R"("split_sentences": "nonewlines")",
+        R"("ignore_tags": ["x"])", R"("split_sentences": "words")",
         R"("tag_handling": "rtf")", R"("outline_detection": false)",
         R"("glossary_id": "1")", R"("unheard_of": 1)"}) {
     const json named = json::parse("{" + std::string(member) + "}");
@@ -146,6 +148,25 @@ TEST_F(DeeplTest, WhatWouldChangeTheAnswerIsRefusedByName) {
   const HttpAnswer failure = codec_->Finish(ending, nullptr);
   EXPECT_EQ(failure.status, 400);
   EXPECT_TRUE(json::parse(failure.body)["message"].is_string());
+}
+
+TEST_F(DeeplTest, LinesMayBeNoBorders) {
+  const auto read = [&](const std::string& text,
+                        const json& more = json::object()) {
+    json body = {{"text", text},
+                 {"target_lang", "DE"},
+                 {"split_sentences", "nonewlines"}};
+    body.update(more);
+    const auto request = Read(body.dump());
+    EXPECT_TRUE(request.ok()) << request.status();
+    return request.ok() ? request->inputs(0).text() : "";
+  };
+  EXPECT_EQ(read("The house\nis  big.\r\nIt is\rold.\n"),
+            "The house is  big. It is old.\n");
+  EXPECT_EQ(read("\nOne\n \ntwo\n\n"), "\nOne\n \ntwo\n\n");
+  EXPECT_EQ(read(""), "");
+  // Lines of HTML are white space anyway, but for those of <pre>.
+  EXPECT_EQ(read("a\nb", {{"tag_handling", "html"}}), "a\nb");
 }
 
 TEST_F(DeeplTest, AGlossaryIsKeptNamedAndDeleted) {
@@ -183,6 +204,130 @@ TEST_F(DeeplTest, AGlossaryIsKeptNamedAndDeleted) {
   EXPECT_EQ(Glossaries("DELETE", "/v2/glossaries/" + id).status, 204);
   EXPECT_EQ(Glossaries("GET", "/v2/glossaries/" + id).status, 404);
   EXPECT_TRUE(absl::IsNotFound(with("EN", "DE").status()));
+}
+
+TEST_F(DeeplTest, AGlossaryMayHaveSeveralPairsOfLanguages) {
+  const std::string all = "/v3/glossaries";
+  const auto dictionary = [](const char* from, const char* to,
+                             const char* entries) {
+    return json{
+        {"source_lang", from}, {"target_lang", to}, {"entries", entries}};
+  };
+  const json body = {{"name", "G"},
+                     {"dictionaries",
+                      {dictionary("EN", "DE", "house\tBude\nIT\tEDV"),
+                       dictionary("DE", "EN-US", "Bude\tshack")}}};
+  HttpAnswer answer = Glossaries("POST", all, body.dump());
+  ASSERT_EQ(answer.status, 201) << answer.body;
+  const json made = json::parse(answer.body);
+  const std::string one = all + "/" + made["glossary_id"].get<std::string>();
+  EXPECT_EQ(
+      made["dictionaries"],
+      json::parse(
+          R"([{"source_lang": "de", "target_lang": "en", "entry_count": 1},
+              {"source_lang": "en", "target_lang": "de", "entry_count": 2}])"));
+  EXPECT_EQ(json::parse(Glossaries("GET", all).body)["glossaries"],
+            json::array({made}));
+  EXPECT_EQ(json::parse(Glossaries("GET", one).body), made);
+
+  // The other form has one pair, so it shows none of these.
+  EXPECT_EQ(json::parse(Glossaries("GET", "/v2/glossaries").body)["glossaries"],
+            json::array());
+  const std::string old =
+      "/v2/glossaries/" + made["glossary_id"].get<std::string>();
+  EXPECT_EQ(Glossaries("GET", old).status, 400);
+
+  // A translation takes the dictionary of its languages.
+  const auto terms = [&](const char* from, const char* to) {
+    return Read(json{{"text", "x"},
+                     {"source_lang", from},
+                     {"target_lang", to},
+                     {"glossary_id", made["glossary_id"]}}
+                    .dump());
+  };
+  EXPECT_EQ(terms("DE", "EN-GB")->options().glossary().terms(0).target(),
+            "shack");
+  EXPECT_EQ(terms("EN", "DE")->options().glossary().terms_size(), 2);
+  EXPECT_THAT(terms("EN", "FR").status(),
+              IsError(absl::StatusCode::kInvalidArgument, "glossary_id"));
+
+  const auto entries = [&](const char* from, const char* to) {
+    head_.query = [=]() -> std::vector<std::pair<std::string, std::string>> {
+      return {{"source_lang", from}, {"target_lang", to}};
+    };
+    const HttpAnswer got = Glossaries("GET", one + "/entries");
+    return got.status == 200
+               ? json::parse(got.body)["dictionaries"][0]["entries"]
+               : json(got.status);
+  };
+  EXPECT_EQ(entries("EN-GB", "DE"), "house\tBude\nIT\tEDV\n");
+  EXPECT_EQ(entries("EN", "FR"), 404);
+
+  // More rows, and another name.
+  answer = Glossaries(
+      "PATCH", one,
+      json{
+          {"name", "H"},
+          {"dictionaries", {dictionary("EN", "DE", "IT\tEDV-Abteilung\na\tb")}}}
+          .dump());
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(json::parse(answer.body)["name"], "H");
+  EXPECT_EQ(entries("EN", "DE"), "house\tBude\nIT\tEDV-Abteilung\na\tb\n");
+  EXPECT_EQ(Glossaries("PATCH", one, R"({"name": "I"})").status, 200);
+  EXPECT_EQ(entries("EN", "DE"), "house\tBude\nIT\tEDV-Abteilung\na\tb\n");
+
+  // Other rows instead of the old ones, and rows for another pair.
+  answer = Glossaries("PUT", one + "/dictionaries",
+                      dictionary("EN", "DE", "c\td").dump());
+  EXPECT_EQ(
+      json::parse(answer.body),
+      json::parse(
+          R"({"source_lang": "en", "target_lang": "de", "entry_count": 1})"));
+  EXPECT_EQ(entries("EN", "DE"), "c\td\n");
+  EXPECT_EQ(Glossaries("PUT", one + "/dictionaries",
+                       dictionary("EN", "FR", "c\te").dump())
+                .status,
+            200);
+  EXPECT_EQ(entries("EN", "FR"), "c\te\n");
+  EXPECT_EQ(Glossaries("DELETE", one + "/dictionaries").status, 204);
+  EXPECT_EQ(Glossaries("DELETE", one + "/dictionaries").status, 404);
+  EXPECT_EQ(entries("EN", "FR"), 404);
+
+  // Paths that only look like parts of it do nothing.
+  EXPECT_EQ(Glossaries("DELETE", one + "/entries").status, 404);
+  EXPECT_EQ(Glossaries("PATCH", one + "/entries", "{}").status, 404);
+  EXPECT_EQ(Glossaries("GET", one).status, 200);
+  EXPECT_EQ(Glossaries("DELETE", one).status, 204);
+  EXPECT_EQ(Glossaries("GET", one).status, 404);
+  EXPECT_EQ(Glossaries("PATCH", one, R"({"name": "I"})").status, 404);
+}
+
+TEST_F(DeeplTest, AWrongDictionaryIsNamed) {
+  const auto refused = [&](const char* body) {
+    const HttpAnswer answer = Glossaries("POST", "/v3/glossaries", body);
+    EXPECT_EQ(answer.status, 400) << body;
+    return json::parse(answer.body)["message"].get<std::string>();
+  };
+  EXPECT_THAT(refused(R"({"name": "G"})"), testing::StartsWith("dictionaries"));
+  EXPECT_THAT(refused(R"({"name": "G", "dictionaries": []})"),
+              testing::StartsWith("dictionaries"));
+  EXPECT_THAT(refused(R"({"name": "G", "dictionaries": {}})"),
+              testing::StartsWith("dictionaries"));
+  EXPECT_THAT(refused(R"({"dictionaries": []})"), testing::StartsWith("name"));
+  const std::string two =
+      R"({"source_lang": "en", "target_lang": "de", "entries": "a\tb"})";
+  EXPECT_THAT(
+      refused((R"({"name": "G", "dictionaries": [)" + two + "," + two + "]}")
+                  .c_str()),
+      testing::StartsWith("dictionaries[1]"));
+  EXPECT_THAT(refused(R"({"name": "G", "dictionaries": [{"source_lang": "en",
+                  "target_lang": "de", "entries": "a"}]})"),
+              testing::StartsWith("dictionaries[0].entries"));
+  EXPECT_THAT(refused(R"({"name": "G", "dictionaries": [{"target_lang": "de",
+                  "entries": "a\tb"}]})"),
+              testing::StartsWith("dictionaries[0].source_lang"));
+  EXPECT_EQ(json::parse(Glossaries("GET", "/v3/glossaries").body)["glossaries"],
+            json::array());
 }
 
 TEST_F(DeeplTest, TermsAreRowsOfTabsOrCommas) {

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "model/search/thought_bound.h"
 #include "server/batching/running_batch.h"
 #include "tests/model/transformer/random_engine.h"
 #include "tests/server/batching/running_batch_fixture.h"
@@ -286,6 +287,59 @@ TEST_P(SpeculationBitsTest, ForcedTokensSaveStepsAndChangeNoBit) {
     if (together > 1) continue;
     EXPECT_EQ(seen.tokens, none.tokens);
     EXPECT_LT(3 * seen.iterations, 2 * none.iterations);
+  }
+}
+
+// Options that choose or forbid tokens themselves, and searches of several
+// texts, which read nothing ahead.
+TEST_P(SpeculationBitsTest, ForcedTokensGoWithEveryOption) {
+  const RandomTransformer random(GetParam().shape, 11);
+  const auto constraint = PhrasesConstraint(40);
+  std::vector<Request> requests;
+  for (int i = 0; i < 80; ++i) {
+    Request request = RandomRequest();
+    DecodingOptions& options = *request.decoding;
+    if (i % 8 == 0) {
+      options = Samples(3, options.max_new_tokens, i);
+    } else if (i % 8 == 1) {
+      options = Beams(3, 10);
+    } else if (options.beam_size > 1) {
+      continue;
+    }
+    if (i % 8 == 2) options.first_suppressed_ids = {1, 4};
+    if (i % 8 == 3) options.suppressed_ids = {11, 22};
+    if (i % 8 == 4) options.min_new_tokens = options.max_new_tokens;
+    if (i % 8 >= 5) {
+      // The mark may stand in a phrase, and amid what is forced.
+      const auto thoughts = ThoughtBound::Create(
+          {.max_tokens = i % 5, .end = i % 2 == 0 ? "bb" : "ca", .open = true},
+          constraint->trie());
+      ASSERT_TRUE(thoughts.ok()) << thoughts.status();
+      options.thoughts = *thoughts;
+    }
+    options.forced_last_id.reset();
+    if (i % 3 == 0) options.forced_last_id = kEnd;
+    options.no_repeat_ngram_size = 0;
+    options.constraint = constraint;
+    requests.push_back(std::move(request));
+  }
+  const auto engine = [&] {
+    return NewEngine(random, GetParam().formats, 4 << 20);
+  };
+  Guesses none;
+  const std::vector<RequestResult> expected =
+      Run(requests, false, 1, engine(), &none);
+  for (const int together : {1, 8}) {
+    Guesses seen;
+    const std::vector<RequestResult> results =
+        Run(requests, true, together, engine(), &seen);
+    ASSERT_EQ(results.size(), expected.size());
+    for (size_t i = 0; i < results.size(); ++i) {
+      SCOPED_TRACE(i);
+      ExpectSameHypotheses(expected[i].hypotheses, results[i].hypotheses);
+    }
+    if (together > 1) continue;
+    EXPECT_LT(seen.iterations, none.iterations);
   }
 }
 

@@ -8,10 +8,7 @@ namespace trivium {
 namespace {
 
 GlossaryStore::Glossary Named(const std::string& name) {
-  return {.name = name,
-          .source_language = "en",
-          .target_language = "de",
-          .terms = {{"house", "Bude"}}};
+  return {.name = name, .dictionaries = {{{"en", "de"}, {{"house", "Bude"}}}}};
 }
 
 TEST(GlossaryStoreTest, AnOwnerSeesItsOwnGlossariesOnly) {
@@ -24,7 +21,7 @@ TEST(GlossaryStoreTest, AnOwnerSeesItsOwnGlossariesOnly) {
   ASSERT_EQ(list.size(), 2u);
   EXPECT_EQ(list[0]->name, "first");
   EXPECT_EQ(list[1]->name, "second");
-  EXPECT_EQ((*store.Find("a", (*first)->id))->terms[0].second, "Bude");
+  EXPECT_EQ(*store.Find("a", (*first)->id), *first);
   EXPECT_TRUE(absl::IsNotFound(store.Find("a", (*other)->id).status()));
   EXPECT_TRUE(absl::IsNotFound(store.Remove("a", (*other)->id)));
   EXPECT_TRUE(store.Remove("b", (*other)->id).ok());
@@ -45,9 +42,67 @@ TEST(GlossaryStoreTest, RoomIsBoundedAndComesBack) {
 
   GlossaryStore small({.most_bytes = 2000}, Clock::Real());
   GlossaryStore::Glossary large = Named("large");
-  large.terms.emplace_back(std::string(1000, 'a'), std::string(1000, 'b'));
+  large.dictionaries[{"en", "fr"}].emplace_back(std::string(1000, 'a'),
+                                                std::string(1000, 'b'));
   EXPECT_TRUE(absl::IsResourceExhausted(small.Add("a", large).status()));
-  EXPECT_TRUE(small.Add("a", Named("small")).ok());
+  const auto kept = small.Add("a", Named("small"));
+  ASSERT_TRUE(kept.ok());
+  const auto grow = [&](GlossaryStore::Glossary* glossary) {
+    glossary->dictionaries = large.dictionaries;
+    return absl::OkStatus();
+  };
+  EXPECT_TRUE(
+      absl::IsResourceExhausted(small.Change("a", (*kept)->id, grow).status()));
+  EXPECT_EQ(*small.Find("a", (*kept)->id), *kept);
+}
+
+TEST(GlossaryStoreTest, AChangeIsSeenAndItsRoomIsCounted) {
+  GlossaryStore store({.most_bytes = 1500}, Clock::Real());
+  const std::string id = (*store.Add("a", Named("first")))->id;
+  const auto no_change = [](GlossaryStore::Glossary*) {
+    return absl::OkStatus();
+  };
+  EXPECT_TRUE(absl::IsNotFound(store.Change("b", id, no_change).status()));
+  // Another client's change in between is not lost.
+  int calls = 0;
+  const auto changed =
+      store.Change("a", id, [&](GlossaryStore::Glossary* glossary) {
+        if (++calls == 1) {
+          EXPECT_TRUE(store
+                          .Change("a", id,
+                                  [](GlossaryStore::Glossary* other) {
+                                    other->name = "second";
+                                    return absl::OkStatus();
+                                  })
+                          .ok());
+        }
+        glossary->dictionaries[{"en", "fr"}] = {{"house", "piaule"}};
+        return absl::OkStatus();
+      });
+  ASSERT_TRUE(changed.ok()) << changed.status();
+  EXPECT_EQ(calls, 2);
+  EXPECT_EQ((*changed)->name, "second");
+  EXPECT_EQ((*changed)->dictionaries.size(), 2u);
+  EXPECT_EQ(*store.Find("a", id), *changed);
+  // Errors leave it as it is.
+  EXPECT_TRUE(absl::IsAborted(store
+                                  .Change("a", id,
+                                          [](GlossaryStore::Glossary* other) {
+                                            other->name = "lost";
+                                            return absl::AbortedError("no");
+                                          })
+                                  .status()));
+  EXPECT_EQ((*store.Find("a", id))->name, "second");
+  // Two dictionaries take the room of a second glossary, and give it back.
+  EXPECT_TRUE(absl::IsResourceExhausted(store.Add("a", Named("x")).status()));
+  EXPECT_TRUE(store
+                  .Change("a", id,
+                          [](GlossaryStore::Glossary* glossary) {
+                            glossary->dictionaries.clear();
+                            return absl::OkStatus();
+                          })
+                  .ok());
+  EXPECT_TRUE(store.Add("a", Named("x")).ok());
 }
 
 }  // namespace

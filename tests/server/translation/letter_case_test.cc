@@ -86,6 +86,12 @@ TEST(LetterCaseTest, ClausesInCapitalsAreRead) {
   EXPECT_EQ(Normal(English(), "He said: \"THE DOG IS HAPPENING!\" and left",
                    LetterCase::kNormal),
             "He said: \"The dog is happening!\" and left");
+  EXPECT_EQ(Normal(English(),
+                   "He said this while they left and joined and left again: "
+                   "\"THE DOG IS HAPPENING! THE DOG IS HAPPENING!\"",
+                   LetterCase::kNormal),
+            "He said this while they left and joined and left again: "
+            "\"The dog is happening! The dog is happening!\"");
   EXPECT_EQ(Normal(English(), "They joined NATO, EU, UN and left",
                    LetterCase::kNormal),
             "They joined NATO, EU, UN and left")
@@ -102,6 +108,10 @@ TEST(LetterCaseTest, NamesThatATitleHidGetTheirCapitalBack) {
   EXPECT_EQ(English().WithCopiedNames("Install Ubuntu on the House",
                                       "das ubuntu auf dem house einrichten"),
             "das Ubuntu auf dem house einrichten");
+  // A capital of another size.
+  EXPECT_EQ(English().WithCopiedNames("Install \u2C6Fbuntu on the House",
+                                      "\u00AB\u0250buntu\u00BB"),
+            "\u00AB\u0250buntu\u00BB");
 }
 
 TEST(LetterCaseTest, GermanWithEnglishNounsIsNoTitle) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "server/translation/number_words.h"
+#include "server/translation/numbers.h"
 
 namespace trivium {
 namespace {
@@ -297,6 +298,25 @@ TEST(NumberCheckTest, TimeIsLinearInLongTexts) {
   for (int i = 0; i < 20000; ++i) digits += "7";
   EXPECT_TRUE(Check("en", "de").Compare(digits, digits).empty());
   EXPECT_FALSE(Check("en", "de").Compare(digits, digits + "8").empty());
+}
+
+TEST(RoundPriceMarksTest, MarksStandBesideACurrency) {
+  const auto without = [](std::string text) {
+    std::vector<TextSpan> marks = RoundPriceMarks(text);
+    for (; !marks.empty(); marks.pop_back()) {
+      text.erase(marks.back().begin, marks.back().end - marks.back().begin);
+    }
+    return text;
+  };
+  EXPECT_EQ(without("5,- €, 1.200,– Euro, 12,-- €."), "5 €, 1.200 Euro, 12 €.");
+  EXPECT_EQ(without("€ 5,-! EUR 19,\u2014. Fr. 20.- oder 3.- Franken"),
+            "€ 5! EUR 19. Fr. 20 oder 3 Franken");
+  EXPECT_EQ(without("5,-€ statt 29,- EUR"), "5€ statt 29 EUR");
+  for (const char* const other :
+       {"5 €", "5,-", "1,-2 €", "5.-7. Mai", "$5-7", "5,50 €", "€5.-7",
+        "5,- Eurocent", "a,- €", ""}) {
+    EXPECT_EQ(without(other), other);
+  }
 }
 
 }  // namespace

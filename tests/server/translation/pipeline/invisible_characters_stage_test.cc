@@ -36,6 +36,20 @@ TEST_F(InvisibleCharactersStageTest, ControlsAndUnknownHyphensAreReadPlain) {
             "Tues-day\tx-y\n");
 }
 
+TEST_F(InvisibleCharactersStageTest, PricesHaveNoMarksForNoCents) {
+  const TranslationJob job = Opened(stage_, "Nur 5,- €, x\u00AD 19.– CHF");
+  EXPECT_EQ(job.text.text, "Nur 5 €, x 19 CHF");
+  EXPECT_TRUE(job.text_stages.contains(TextStage::kNumbers));
+  EXPECT_TRUE(job.text_stages.contains(TextStage::kInvisibleCharacters));
+  const TranslationJob alone = Opened(stage_, "5,- €");
+  EXPECT_FALSE(alone.text_stages.contains(TextStage::kInvisibleCharacters));
+  // The call's own patterns may look for them.
+  EXPECT_FALSE(
+      Opened(InvisibleCharactersStage(KnownLetters(), /*prices=*/false),
+             "5,- €")
+          .edited);
+}
+
 TEST_F(InvisibleCharactersStageTest, OtherTextsStay) {
   const TranslationJob job = Opened(stage_, "Grüße 👨‍👩‍👧");
   EXPECT_FALSE(job.edited);

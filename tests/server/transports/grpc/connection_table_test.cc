@@ -26,7 +26,8 @@ class ConnectionTableTest : public testing::Test {
     table_.Add(id,
                std::make_unique<RelayedConnection>(
                    UniqueFd(client[1]), UniqueFd(grpc[1]), "ipv4:127.0.0.1:1",
-                   Http2Guard(100, now_, &resets_, &incoming_), now_),
+                   Http2Guard(100, now_, &resets_, &incoming_),
+                   /*http1_answer=*/"", now_),
                now_);
     // gRPC starts with its settings; after them the guard may send.
     const std::string settings("\0\0\0\4\0\0\0\0\0", 9);

@@ -34,9 +34,10 @@ constexpr std::string_view kAnswer("\0\0\0\1\5\0\0\0\1", 9);
 
 class RelayTest : public testing::Test {
  protected:
-  void Start(int max_connections = 100) {
+  void Start(int max_connections = 100, const std::string& advice = "") {
     Relay::Options options;
     options.max_connections = max_connections;
+    options.http1_advice = advice;
     auto relay = Relay::Create(
         options,
         [this](int socket) {
@@ -214,11 +215,25 @@ TEST_F(RelayTest, RefusesAConnectionIfAllAreInUse) {
       HasSubstr("trivium_connections_ended_total{reason=\"refused\"} 1"));
 }
 
+TEST_F(RelayTest, Http1IsToldWhereToGo) {
+  for (const std::string request :
+       {"GET / HTTP/1.1\r\n\r\n", "POST /v1/models HTTP/1.1\r\n\r\n"}) {
+    Start(/*max_connections=*/100, "HTTP is at 127.0.0.1:8080");
+    const UniqueFd client = Connect();
+    const UniqueFd grpc = Accepted();
+    Send(client, request);
+    const std::string answer = Receive(client, 4096);
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 400 Bad Request\r\n"));
+    EXPECT_THAT(answer, testing::EndsWith("; HTTP is at 127.0.0.1:8080\n"));
+    EXPECT_TRUE(IsClosed(grpc));
+  }
+}
+
 TEST_F(RelayTest, AbuseEndsTheConnection) {
   Start();
   const UniqueFd client = Connect();
   const UniqueFd grpc = Accepted();
-  Send(client, "GET / HTTP/1.1\r\n\r\n");
+  Send(client, "\x16\x03\x01 no HTTP at all");
   EXPECT_TRUE(IsClosed(grpc));
   EXPECT_TRUE(IsClosed(client));
   EXPECT_THAT(metrics_.Text(),

@@ -24,10 +24,10 @@ std::set<std::string> RoutesAsDescribed() {
   for (const Route& route : Routes()) {
     std::string path(route.path);
     if (path.ends_with('/') && path != "/") {
-      path += path.ends_with("/models/")  ? "{model}"
-              : path == "/v2/glossaries/" ? "{glossary}"
-              : path == "/v2/document/"   ? "{document}"
-                                          : "{file}";
+      path += path.ends_with("/models/")       ? "{model}"
+              : path.ends_with("/glossaries/") ? "{glossary}"
+              : path == "/v2/document/"        ? "{document}"
+                                               : "{file}";
     }
     path += route.ending;
     routes.insert(std::string(route.method) + " " + path);
@@ -57,7 +57,9 @@ TEST(RoutesTest, OpenApiDescribesAllRoutes) {
       EXPECT_TRUE(operation.contains("operationId")) << path;
       EXPECT_TRUE(operation.at("responses").begin().key().starts_with('2'))
           << path;
-      EXPECT_EQ(operation.contains("requestBody"), method == "post") << path;
+      EXPECT_EQ(operation.contains("requestBody"),
+                method != "get" && method != "delete")
+          << path;
     }
   }
   EXPECT_EQ(described, RoutesAsDescribed());
@@ -105,6 +107,16 @@ TEST(RoutesTest, FindsRoutesByMethodAndPath) {
   EXPECT_EQ(FindRoute("POST", "/v1").allowed, "");
   EXPECT_EQ(FindRoute("POST", "/").route->path, "/");
   EXPECT_EQ(FindRoute("POST", "/anything").route, nullptr);
+}
+
+TEST(RoutesTest, AnEndingTellsARouteFromThatOfTheName) {
+  const std::string one = "/v3/glossaries/a";
+  EXPECT_EQ(FindRoute("DELETE", one + "/dictionaries").route->ending,
+            "/dictionaries");
+  EXPECT_EQ(FindRoute("DELETE", one).route->ending, "");
+  EXPECT_EQ(FindRoute("GET", one + "/entries").route->ending, "/entries");
+  EXPECT_EQ(FindRoute("PUT", one).route, nullptr);
+  EXPECT_EQ(FindRoute("PUT", one).allowed, "GET, HEAD, PATCH, DELETE");
 }
 
 TEST(RoutesTest, FindsPathsWithSlashesTooMany) {

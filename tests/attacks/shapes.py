@@ -85,6 +85,10 @@ BODIES = (
             {"type": "function_call_output", "call_id": "c", "output": "1"}],
         "tools": [{"type": "function", "name": "f", "parameters": SCHEMA}],
         "text": {"format": {"type": "text"}}}),
+    ("/v1/responses/input_tokens", {
+        "model": "chat", "instructions": "i", "input": [
+            {"role": "user",
+             "content": [{"type": "input_text", "text": "hi"}]}]}),
     ("/api/chat", {"model": "chat", "messages": USER, "stream": False,
                    "tools": [TOOL], "keep_alive": "5m",
                    "options": {"num_predict": 2, "stop": ["q"], "seed": 1}}),

@@ -349,10 +349,8 @@ void AddFlags(CLI::App* app, Options* options) {
   };
   listen("http-listen", &options->http_listen, &options->http_given,
          "HOST:PORT or unix:/PATH of the API over HTTP, as JSON: the server's "
-         "own calls and "
-         "those of OpenAI, Text Embeddings Inference, Cohere and "
-         "LibreTranslate. Without this flag there is none if another program "
-         "has the port");
+         "own calls and those of other APIs (docs/using.md lists them). "
+         "Without this flag there is none if another program has the port");
   flags.Parsed(
       "allowed-hosts",
       "Names with dots under which HTTP requests may reach this server, with "

@@ -48,8 +48,9 @@ struct JsonSchemaOptions {
 };
 inline constexpr int kMostFreeProperties = 10;
 
-// JSON texts that the schema accepts (README.md lists the keywords). An error
-// begins with the JSON pointer of the keyword: "#/properties/a/not: ...".
+// JSON texts that the schema accepts (docs/constraints.md lists the keywords).
+// An error begins with the JSON pointer of the keyword:
+// "#/properties/a/not: ...".
 absl::StatusOr<Grammar> GrammarOfJsonSchema(
     std::string_view schema, const JsonSchemaOptions& options = {},
     const GrammarLimits& limits = {}, const AliveCheck& check_alive = {});

@@ -25,7 +25,9 @@ struct LinearTensors {
 // weight [d_model]; bias [d_model] or null.
 struct NormTensors {
   // Layer normalization (Ba et al. 2016), root mean square normalization, which
-  // has no bias (Zhang and Sennrich 2019), or weight * x + bias (MobileBERT).
+  // has no bias (Zhang and Sennrich 2019), or weight * x + bias (MobileBERT). A
+  // new kind also needs its rows in kernels/row_ops.h, Norm (layer.h), a word
+  // in HeadTrace, and its plain loop in tests/support/reference_rows.cc.
   enum class Kind { kLayer, kRms, kNone };
 
   const TensorView* weight = nullptr;

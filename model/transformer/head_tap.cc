@@ -160,8 +160,17 @@ void HeadTap::Describe(HeadTrace* trace) const {
   trace->norm_of_sum = norms.after.has_value() || norms.of_sum.has_value();
   for (const std::optional<Norm>* norm :
        {&norms.before, &norms.of_output, &norms.after, &norms.of_sum}) {
-    if (norm->has_value()) {
-      trace->rms = (*norm)->kind == NormTensors::Kind::kRms;
+    if (!norm->has_value()) continue;
+    // No default, so that the compiler warns of a new kind. A trace has no word
+    // for kNone yet: it looks like a layer norm.
+    switch ((*norm)->kind) {
+      case NormTensors::Kind::kLayer:
+      case NormTensors::Kind::kNone:
+        trace->rms = false;
+        break;
+      case NormTensors::Kind::kRms:
+        trace->rms = true;
+        break;
     }
   }
   if (trace->choice.cross) return;

@@ -205,7 +205,7 @@ Norm Norm::Create(const NormTensors& tensors, float epsilon) {
   return norm;
 }
 
-Range Norm::AddUnnormed(const ProductRow& x, const float* residual,
+Range Norm::AddUnnormed(int first, const ProductRow& x, const float* residual,
                         float* y) const {
   const int n = x.n;
   if (residual == nullptr) {
@@ -214,8 +214,8 @@ Range Norm::AddUnnormed(const ProductRow& x, const float* residual,
     if (residual != y) std::copy_n(residual, n, y);
     AddRow(x, y);
   }
-  for (int i = 0; i < n; ++i) y[i] *= gamma[i];
-  if (!beta.empty()) AddRow({.f32 = beta.data(), .n = n}, y);
+  for (int i = 0; i < n; ++i) y[i] *= gamma[first + i];
+  if (!beta.empty()) AddRow({.f32 = beta.data() + first, .n = n}, y);
   return RangeOf(y, n);
 }
 

@@ -44,29 +44,33 @@ struct Norm {
     const int size = head_size > 0 ? head_size : all;
     for (int begin = 0; begin < width; begin += size) {
       const int first = begin % all;
-      const ProductRow head = {.f32 = x + begin, .n = size};
-      if (kind == NormTensors::Kind::kRms) {
-        AddRmsNormRow(head, nullptr, gamma.data() + first, epsilon, x + begin);
-      } else {
-        AddNormRow(head, nullptr, gamma.data() + first,
-                   beta.empty() ? nullptr : beta.data() + first, epsilon,
-                   x + begin);
-      }
+      AddAt(first, {.f32 = x + begin, .n = size}, nullptr, x + begin);
     }
   }
   // Sets y = norm(x + residual), or norm(x) if `residual` is null; y may be
   // `residual`. Returns the range of y.
   Range Add(const ProductRow& x, const float* residual, float* y) const {
-    if (kind == NormTensors::Kind::kRms) {
-      return AddRmsNormRow(x, residual, gamma.data(), epsilon, y);
-    }
-    if (kind == NormTensors::Kind::kNone) return AddUnnormed(x, residual, y);
-    return AddNormRow(x, residual, gamma.data(),
-                      beta.empty() ? nullptr : beta.data(), epsilon, y);
+    return AddAt(0, x, residual, y);
   }
 
  private:
-  Range AddUnnormed(const ProductRow& x, const float* residual, float* y) const;
+  // The same with the parameters that begin at `first`. There is no default, so
+  // that the compiler warns of a new kind that has no row function here.
+  Range AddAt(int first, const ProductRow& x, const float* residual,
+              float* y) const {
+    switch (kind) {
+      case NormTensors::Kind::kLayer:
+        break;
+      case NormTensors::Kind::kRms:
+        return AddRmsNormRow(x, residual, gamma.data() + first, epsilon, y);
+      case NormTensors::Kind::kNone:
+        return AddUnnormed(first, x, residual, y);
+    }
+    return AddNormRow(x, residual, gamma.data() + first,
+                      beta.empty() ? nullptr : beta.data() + first, epsilon, y);
+  }
+  Range AddUnnormed(int first, const ProductRow& x, const float* residual,
+                    float* y) const;
 };
 
 // The packed SublayerNorms.

@@ -297,7 +297,7 @@ absl::Status Transformer::CheckUnchanged() const {
   if (packed_ == nullptr) return absl::OkStatus();
   const absl::Status status = packed_->CheckUnchanged();
   if (status.ok()) return status;
-  return absl::UnavailableError(fmt::format(
+  return absl::InternalError(fmt::format(
       "packed weights changed while they are served; load the model again: {}",
       std::string(status.message())));
 }

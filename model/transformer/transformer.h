@@ -44,7 +44,7 @@ class Transformer {
 
   // The packed weights of large parts, for a PackedFile.
   std::vector<PackedPiece> pieces() const;
-  // Returns UNAVAILABLE if the file that parts are mapped from was changed:
+  // Returns INTERNAL if the file that parts are mapped from was changed:
   // what was computed with them must not be used.
   absl::Status CheckUnchanged() const;
 

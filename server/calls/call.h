@@ -33,7 +33,7 @@ inline constexpr int64_t kInlineTextBytes = 2048;
 Ending EndEarly(const Environment& environment, Rpc rpc,
                 const CallContext& context, const absl::Status& status);
 
-// The part of a handler that is the same for all calls: admission, deadline,
+// The part of a handler that is the same for all calls: access, deadline,
 // cancellation, model, the way to the pools and to the batcher. All that is
 // told about the call is in its CallRecord. A handler holds one Call:
 //

@@ -17,13 +17,18 @@ Matrix Normalized(Matrix x, const NormTensors& tensors, double epsilon) {
   epsilon = tensors.epsilon.value_or(epsilon);
   for (int i = 0; i < x.rows; ++i) {
     double* row = x.row(i);
-    if (tensors.kind == NormTensors::Kind::kNone) {
-      for (int k = 0; k < x.columns; ++k) row[k] = row[k] * weight[k] + bias[k];
-      continue;
-    }
     double mean = 0;
-    if (tensors.kind == NormTensors::Kind::kLayer) {
-      for (int k = 0; k < x.columns; ++k) mean += row[k] / x.columns;
+    switch (tensors.kind) {
+      case NormTensors::Kind::kNone:
+        for (int k = 0; k < x.columns; ++k) {
+          row[k] = row[k] * weight[k] + bias[k];
+        }
+        continue;
+      case NormTensors::Kind::kLayer:
+        for (int k = 0; k < x.columns; ++k) mean += row[k] / x.columns;
+        break;
+      case NormTensors::Kind::kRms:
+        break;
     }
     double variance = 0;
     for (int k = 0; k < x.columns; ++k) {

@@ -30,8 +30,9 @@ enum class Check {
   kNegation,
 };
 
-// The text stages (TextStages in inference.proto), in the order in which a
-// result names them.
+// The text stages that a result names (TextStage in inference.proto), in the
+// order in which it does. The others change nothing that a client would ask
+// about.
 enum class TextStage {
   kUnknownLetters,
   kInvisibleCharacters,

@@ -1,5 +1,5 @@
 // Every fuzz target over its corpus, and over a few hundred mutations of it, so
-// that both stay fit for long runs (tests/README.md).
+// that both stay fit for long runs (tests/fuzz/README.md).
 //   TRIVIUM_FUZZ_ROUNDS=100000 TRIVIUM_FUZZ_SEED=7 build/dev/bin/parsers_test
 // makes as many mutations of each target as one likes, without libFuzzer.
 

@@ -162,7 +162,7 @@ void HeadTap::Describe(HeadTrace* trace) const {
        {&norms.before, &norms.of_output, &norms.after, &norms.of_sum}) {
     if (!norm->has_value()) continue;
     // No default, so that the compiler warns of a new kind. A trace has no word
-    // for kNone yet: it looks like a layer norm.
+    // for kNone: models that have it (MobileBERT) are refused a trace.
     switch ((*norm)->kind) {
       case NormTensors::Kind::kLayer:
       case NormTensors::Kind::kNone:

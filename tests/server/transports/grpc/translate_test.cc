@@ -27,14 +27,14 @@ class TranslateTest : public RpcTest {
 TEST_F(TranslateTest, AnswersEachInputInOrder) {
   v1::TranslateResponse response;
   const grpc::Status status = Translate(
-      TextsRequest({"one", "", "Äpfel", " \n\xE3\x80\x80"}), &response);
+      TextsRequest({"one", "", "café", " \n\xE3\x80\x80"}), &response);
   ASSERT_TRUE(status.ok()) << status.error_message();
   ASSERT_EQ(response.results_size(), 4);
   EXPECT_EQ(response.results(0).hypotheses(0).text(), "one");
   EXPECT_EQ(response.results(0).hypotheses(0).token_count(), 4);
   EXPECT_EQ(response.results(0).source_token_count(), 4);
   EXPECT_EQ(response.results(1).hypotheses(0).text(), "");
-  EXPECT_EQ(response.results(2).hypotheses(0).text(), "Äpfel");
+  EXPECT_EQ(response.results(2).hypotheses(0).text(), "café");
   EXPECT_EQ(response.results(3).hypotheses(0).text(), " \n\xE3\x80\x80");
   EXPECT_EQ(response.results(3).hypotheses(0).finish_reason(),
             v1::FINISH_REASON_END);

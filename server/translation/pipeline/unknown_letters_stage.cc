@@ -129,14 +129,16 @@ bool UnknownLettersStage::IsOfTarget(std::string_view word) const {
   if (target_letters_ == nullptr || !u_isupper(FirstCharacter(word))) {
     return false;
   }
+  constexpr int kLeastLetters = 3;  // "Äh" and "Hü" are no names
   bool found = false;
-  for (size_t at = 0; at < word.size();) {
+  int letters = 0;
+  for (size_t at = 0; at < word.size(); ++letters) {
     const CodePoint c = FirstCodePoint(word.substr(at));
     if (!u_isalpha(static_cast<UChar32>(c.value))) return false;
     found = found || target_letters_->Contains(c.value);
     at += c.size;
   }
-  return found;
+  return found && letters >= kLeastLetters;
 }
 
 size_t UnknownLettersStage::EndOfName(std::string_view text, size_t end) const {

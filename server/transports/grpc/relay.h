@@ -40,8 +40,8 @@ class Relay {
     // A connection of this age is told to go, and ends `age_grace` later.
     absl::Duration max_connection_age = absl::InfiniteDuration();
     absl::Duration age_grace = absl::Seconds(30);
-    // Where the server answers HTTP/1, for clients that come to this port with
-    // it: "HTTP is at 127.0.0.1:8080".
+    // The place where the server answers HTTP/1, for clients that come to this
+    // port with it: "HTTP is at 127.0.0.1:8080".
     std::string http1_advice = "";
     // Null: no TLS. Else it outlives the relay.
     TlsCredentials* tls = nullptr;

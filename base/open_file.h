@@ -8,7 +8,7 @@
 
 namespace trivium {
 
-// What those who write files do with a descriptor.
+// Functions on open descriptors, for code that writes files.
 
 // True if the open file or folder is the one that has the name `path` now:
 // another program may have renamed or removed it before this one got its lock.

@@ -11,7 +11,7 @@ namespace trivium {
 
 namespace {
 
-// What both have.
+// The keys that both versions share.
 const LlamaKeys kCohereKeys = {.epsilon_key = "layer_norm_eps",
                                .epsilon = 1e-5};
 

@@ -11,8 +11,8 @@
 
 namespace trivium {
 
-// What families with mixtures of experts share: the numbers of experts in
-// config.json, and their tensors.
+// The parts that families with mixtures of experts share: the numbers of
+// experts in config.json, and their tensors.
 
 // A family's names of a layer's experts: `router`.weight, and
 // `experts`N.`gate`.weight and so on. Without a name, there is no gate.

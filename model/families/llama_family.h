@@ -55,7 +55,7 @@ class LlamaFamily : public FamilyReader {
 
   FamilyModel model;
   TransformerDescription& description = model.description;
-  // Of a layer that sees everything before it.
+  // The geometry of a layer that sees everything before it.
   AttentionGeometry geometry;
   StackDescription& decoder;
 };

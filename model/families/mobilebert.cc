@@ -14,7 +14,7 @@
 namespace trivium {
 namespace {
 
-// Of the norms to which Transformers' class gives no epsilon.
+// PyTorch's default, for norms to which Transformers' class gives none.
 constexpr float kEpsilonOfTorch = 1e-5f;
 
 struct MobileBertOptions {

@@ -123,7 +123,7 @@ constexpr std::string_view kAnnotations[] = {
     "title", "description", "default", "examples", "example", "deprecated",
     "readOnly", "writeOnly", "$schema", "$comment", "$defs", "definitions",
     "contentEncoding", "contentMediaType", "$vocabulary", "contentSchema",
-    // Of tools that read schemas of several libraries.
+    // Tools that read schemas of several libraries write it.
     "~standard",
     // OpenAPI's; it is read beside anyOf and oneOf (SchemaCompiler::Tagged).
     "discriminator"};

@@ -122,8 +122,8 @@ struct HeadRows {
   int query_head;  // the first query head that reads it
   size_t offset;   // of queries and outputs, from those of KV head 0
   float* weights;  // of the first row
-  // What the weights are converted to; in the scratch, as far apart. They are
-  // converted in place unless they are requested.
+  // The converted weights, in the scratch, as far apart as the weights. They
+  // take the weights' own place unless these are requested.
   float* converted;
 };
 
@@ -306,7 +306,7 @@ HWY_INLINE void ForBlocks(const Part<kQueries>* parts, int count, int together,
       all.begin = std::min(all.begin, parts[p].rows->tiles.begin);
       all.end = std::max(all.end, parts[p].rows->tiles.end);
     }
-    // Of a few blocks, the second-level cache holds all.
+    // A few blocks fit the second-level cache together, so they count as one.
     const int size =
         all.end - all.begin > 4 * together ? together : kWholeBlock;
     for (int begin = all.begin, end; begin < all.end; begin = end) {

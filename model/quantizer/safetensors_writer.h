@@ -58,7 +58,7 @@ class SafetensorsWriter {
 
   const std::string path_;
   const UniqueFd file_;
-  // Where each tensor begins in the file.
+  // The place in the file where each tensor begins.
   std::map<std::string, int64_t, std::less<>> begin_;
   int64_t bytes_ = 0;
 };

@@ -45,7 +45,7 @@ absl::Status NoThreads() {
       "pids.max)");
 }
 
-// What to tell a client that sends HTTP/1 to gRPC's port.
+// Returns the advice for a client that sends HTTP/1 to gRPC's port.
 std::string Http1Advice(const std::string& http_listen) {
   if (http_listen.empty()) return "this server answers no HTTP/1";
   // Any port that was free.

@@ -137,11 +137,7 @@ FamilyModel LoadConvBert(const nlohmann::json& json, const Weights* weights,
   TensorReader* const tensors = family.OpenTensors("convbert.");
   if (tensors == nullptr) return model;
 
-  ReadEncoderEmbeddings(tensors, width, &encoder);
-  if (width != encoder.d_model) {
-    encoder.embeddings.projection =
-        tensors->Linear("embeddings_project", encoder.d_model, width);
-  }
+  ReadProjectedEmbeddings(tensors, width, &encoder);
   ReadConvBertLayers(tensors, options, &description);
   EncoderHeadNames heads;
   heads.classify = {.input = HeadDescription::Input::kFirstToken,

@@ -20,11 +20,7 @@ FamilyModel LoadElectra(const nlohmann::json& json, const Weights* weights,
   TensorReader* const tensors = family.OpenTensors("electra.");
   if (tensors == nullptr) return model;
 
-  ReadEncoderEmbeddings(tensors, width, &encoder);
-  if (width != encoder.d_model) {
-    encoder.embeddings.projection =
-        tensors->Linear("embeddings_project", encoder.d_model, width);
-  }
+  ReadProjectedEmbeddings(tensors, width, &encoder);
   ReadEncoderLayers(tensors, "encoder.layer.", EncoderLayerNames(),
                     EncoderKeys().layers, &encoder);
   EncoderHeadNames heads;

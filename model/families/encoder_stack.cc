@@ -80,6 +80,14 @@ void ReadEncoderEmbeddings(TensorReader* tensors, int width,
   if (!norm.empty()) stack->embedding_norm = tensors->Norm(norm, width);
 }
 
+void ReadProjectedEmbeddings(TensorReader* tensors, int width,
+                             StackDescription* stack) {
+  ReadEncoderEmbeddings(tensors, width, stack);
+  if (width == stack->d_model) return;
+  stack->embeddings.projection =
+      tensors->Linear("embeddings_project", stack->d_model, width);
+}
+
 LayerDescription ReadEncoderLayer(TensorReader* tensors,
                                   const std::string& name,
                                   const EncoderLayerNames& names,

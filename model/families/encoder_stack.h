@@ -54,6 +54,11 @@ void ReadEncoderEmbeddings(TensorReader* tensors, int width,
                            StackDescription* stack,
                            const std::string& norm = "embeddings.LayerNorm");
 
+// Does the same for encoders that widen narrower embeddings to d_model by a
+// product, `embeddings_project` (ELECTRA, ConvBERT, RoFormer).
+void ReadProjectedEmbeddings(TensorReader* tensors, int width,
+                             StackDescription* stack);
+
 // Reads the tensors of one layer; `name` ends with a dot.
 LayerDescription ReadEncoderLayer(TensorReader* tensors,
                                   const std::string& name,

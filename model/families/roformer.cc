@@ -28,11 +28,7 @@ FamilyModel LoadRoFormer(const nlohmann::json& json, const Weights* weights,
   TensorReader* const tensors = family.OpenTensors("roformer.");
   if (tensors == nullptr) return model;
 
-  ReadEncoderEmbeddings(tensors, width, &encoder);
-  if (width != encoder.d_model) {
-    encoder.embeddings.projection =
-        tensors->Linear("embeddings_project", encoder.d_model, width);
-  }
+  ReadProjectedEmbeddings(tensors, width, &encoder);
   ReadEncoderLayers(tensors, "encoder.layer.", EncoderLayerNames(),
                     EncoderKeys().layers, &encoder);
   for (LayerDescription& layer : encoder.layer) {

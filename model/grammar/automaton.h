@@ -150,7 +150,7 @@ class Automaton {
     uint32_t needed = 0;   // the least count that may end
     bool endless = false;  // at `last` further bodies may follow
 
-    // These three need a graph.
+    // The functions below need a graph.
     uint32_t NodeOf(Position at) const { return (at - base) % graph->size(); }
     uint32_t CountOf(Position at) const { return (at - base) / graph->size(); }
     std::span<const Graph::Edge> EdgesFrom(Position at) const {

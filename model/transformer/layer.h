@@ -283,8 +283,8 @@ struct EarlierFeedForward {
 // The packed BottleneckDescription.
 struct Bottleneck {
   int width = 0;
-  // What it computes of x, by columns: h, [width]; and, if the values are
-  // given, what queries and keys read, [width], and values, [kv_width].
+  // Computes, by columns, h of x, [width]. If the values are given, the input
+  // of queries and keys, [width], and the values, [kv_width], follow.
   Linear input;
   Norm input_norm;
   std::optional<Norm> attention_norm;

@@ -30,7 +30,7 @@ class NearHeadsRunner {
   // Makes room for `rows` rows.
   void Resize(const AttentionTask& task, int rows);
   float* value(int row) { return values_.data() + Offset(row); }
-  // What attention's output product reads of a row, [2 query_width].
+  // The input of attention's output product for a row, [2 query_width].
   float* joined(int row) { return joined_.data() + 2 * Offset(row); }
 
   // `query` has the queries of all rows, `stride` floats apart; x of `rows` is

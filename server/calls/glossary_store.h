@@ -28,7 +28,7 @@ class GlossaryStore {
     size_t most_glossaries = 1024;  // of all owners
     int64_t most_bytes = 16 << 20;  // of all their terms
   };
-  // A source and a target language, as the client wrote them.
+  // A source and a target language: small letters, no region ("en", "de").
   using Languages = std::pair<std::string, std::string>;
   // Terms and their translations.
   using Terms = std::vector<std::pair<std::string, std::string>>;

@@ -302,6 +302,34 @@ class Soak(attack.Attack):
                                            f"{error.details()}")
                 self.over.wait(0.5)
 
+    def run_clients(self):
+        """The server's memory, in bytes, four times a second while all clients
+        run."""
+        threads = [threading.Thread(target=self.client, args=(i,))
+                   for i in range(THREADS)]
+        threads.append(threading.Thread(target=self.orders))
+        for thread in threads:
+            thread.start()
+        memory = []
+        begin = time.monotonic()
+        told = begin
+        try:
+            while (time.monotonic() < begin + attack.seconds()
+                   and not self.faults):
+                time.sleep(0.25)
+                memory.append(self.server.resident_bytes())
+                if time.monotonic() >= told + PROGRESS_SECONDS:
+                    told = time.monotonic()
+                    with self.lock:
+                        print(f"{told - begin:.0f} s: {self.answered} answered, "
+                              f"{memory[-1] / 1e6:.0f} MB, {self.counts()}",
+                              flush=True)
+        finally:  # else the clients would outlive the test
+            self.over.set()
+            for thread in threads:
+                thread.join()
+        return memory
+
     def test_everything_at_once(self):
         self.lock = threading.Lock()
         self.over = threading.Event()
@@ -312,26 +340,7 @@ class Soak(attack.Attack):
         self.alone = [self.answers(request) for request in self.requests]
         self.wait_for_peace()
         before = self.counts()
-        threads = [threading.Thread(target=self.client, args=(i,))
-                   for i in range(THREADS)]
-        threads.append(threading.Thread(target=self.orders))
-        for thread in threads:
-            thread.start()
-        memory = []
-        begin = time.monotonic()
-        told = begin
-        while time.monotonic() < begin + attack.seconds() and not self.faults:
-            time.sleep(0.25)
-            memory.append(self.server.resident_bytes())
-            if time.monotonic() >= told + PROGRESS_SECONDS:
-                told = time.monotonic()
-                with self.lock:
-                    print(f"{told - begin:.0f} s: {self.answered} answered, "
-                          f"{memory[-1] / 1e6:.0f} MB, {self.counts()}",
-                          flush=True)
-        self.over.set()
-        for thread in threads:
-            thread.join()
+        memory = self.run_clients()
         self.assertEqual(self.faults[:5], [])
         self.wait_for_peace()
         metrics = self.server.metrics()

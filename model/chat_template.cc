@@ -1,6 +1,6 @@
 // Every code point of a rendered text carries a mark of its origin (the
 // template, or the request's data; see jinja::kFromData), so the text splits
-// into segments of alternating origin. Only the template's segments may become
+// into texts of alternating origin. Only the template's texts may become
 // special tokens: a user who writes "<|im_end|>" gets the tokens of that text.
 //
 // Order of a rendering: special tokens, the parts of the input and then the
@@ -44,27 +44,28 @@ absl::StatusOr<Value> ReadPart(Heap& heap, std::string_view name,
                   kind == jinja::Kind::kList ? "list" : "object"));
 }
 
-std::vector<ChatSegment> SegmentsOf(jinja::TextView text) {
-  std::vector<ChatSegment> segments;
+std::vector<PromptText> TextsOf(jinja::TextView text) {
+  std::vector<PromptText> prompt_texts;
   for (const char32_t c : text) {
     const bool from_template = (c & jinja::kFromData) == 0;
-    if (segments.empty() || segments.back().from_template != from_template) {
-      segments.push_back({"", from_template});
+    if (prompt_texts.empty() ||
+        prompt_texts.back().from_template != from_template) {
+      prompt_texts.push_back({"", from_template});
     }
-    AppendUtf8(jinja::CodeOf(c), &segments.back().text);
+    AppendUtf8(jinja::CodeOf(c), &prompt_texts.back().text);
   }
-  return segments;
+  return prompt_texts;
 }
 
 constexpr char kSpaces[] = " \t\n\v\f\r";
 
 // Puts `begin` in front, unless the template has written it there.
-void BeginWith(std::string_view begin, std::vector<ChatSegment>* segments) {
+void BeginWith(std::string_view begin, std::vector<PromptText>* prompt_texts) {
   if (begin.empty()) return;
-  if (segments->empty() || !segments->front().from_template) {
-    segments->insert(segments->begin(), {"", /*from_template=*/true});
+  if (prompt_texts->empty() || !prompt_texts->front().from_template) {
+    prompt_texts->insert(prompt_texts->begin(), {"", /*from_template=*/true});
   }
-  std::string& text = segments->front().text;
+  std::string& text = prompt_texts->front().text;
   if (!text.starts_with(begin)) text.insert(0, begin);
 }
 
@@ -72,7 +73,7 @@ void BeginWith(std::string_view begin, std::vector<ChatSegment>* segments) {
 // continue_final_message does. Most templates trim what they write, so white
 // space at either end of `content` may be missing.
 absl::Status EndWith(std::string_view content,
-                     std::vector<ChatSegment>* segments) {
+                     std::vector<PromptText>* prompt_texts) {
   const size_t begin = content.find_first_not_of(kSpaces);
   if (begin == std::string_view::npos) {
     return absl::InvalidArgumentError(
@@ -81,14 +82,15 @@ absl::Status EndWith(std::string_view content,
   content.remove_prefix(begin);
   const std::string_view trimmed =
       content.substr(0, content.find_last_not_of(kSpaces) + 1);
-  for (size_t i = segments->size(); i-- > 0;) {
-    ChatSegment& segment = (*segments)[i];
-    if (segment.from_template) continue;
-    const size_t at = segment.text.rfind(trimmed);
+  for (size_t i = prompt_texts->size(); i-- > 0;) {
+    PromptText& prompt_text = (*prompt_texts)[i];
+    if (prompt_text.from_template) continue;
+    const size_t at = prompt_text.text.rfind(trimmed);
     if (at == std::string::npos) continue;
-    const bool whole = segment.text.compare(at, content.size(), content) == 0;
-    segment.text.resize(at + (whole ? content : trimmed).size());
-    segments->resize(i + 1);
+    const bool whole =
+        prompt_text.text.compare(at, content.size(), content) == 0;
+    prompt_text.text.resize(at + (whole ? content : trimmed).size());
+    prompt_texts->resize(i + 1);
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
@@ -96,9 +98,11 @@ absl::Status EndWith(std::string_view content,
       "cannot be continued");
 }
 
-absl::Status CheckSize(const std::vector<ChatSegment>& segments, size_t most) {
+absl::Status CheckSize(const std::vector<PromptText>& prompt_texts,
+                       size_t most) {
   size_t bytes = 0;
-  for (const ChatSegment& segment : segments) bytes += segment.text.size();
+  for (const PromptText& prompt_text : prompt_texts)
+    bytes += prompt_text.text.size();
   if (most == 0 || bytes <= most) return absl::OkStatus();
   return absl::InvalidArgumentError(fmt::format(
       "the template turns the conversation into {} bytes, but a text has at "
@@ -139,7 +143,7 @@ bool ChatTemplate::Contains(std::string_view text) const {
   return parsed_->text.find(text) != std::string::npos;
 }
 
-absl::StatusOr<std::vector<ChatSegment>> ChatTemplate::Render(
+absl::StatusOr<std::vector<PromptText>> ChatTemplate::Render(
     const ChatInput& input) const {
   Heap heap{jinja::Limits{}};
   heap.set_check_alive(input.check_alive);
@@ -172,21 +176,21 @@ absl::StatusOr<std::vector<ChatSegment>> ChatTemplate::Render(
   TRIVIUM_ASSIGN_OR_RETURN(
       const jinja::Text text,
       parsed_->source.Render(heap, variables, {input.now, input.zone}));
-  std::vector<ChatSegment> segments = SegmentsOf(text);
-  BeginWith(parsed_->begin, &segments);
+  std::vector<PromptText> prompt_texts = TextsOf(text);
+  BeginWith(parsed_->begin, &prompt_texts);
   if (input.continued) {
-    TRIVIUM_RETURN_IF_ERROR(EndWith(*input.continued, &segments));
+    TRIVIUM_RETURN_IF_ERROR(EndWith(*input.continued, &prompt_texts));
   }
-  TRIVIUM_RETURN_IF_ERROR(CheckSize(segments, input.most_bytes));
-  return segments;
+  TRIVIUM_RETURN_IF_ERROR(CheckSize(prompt_texts, input.most_bytes));
+  return prompt_texts;
 }
 
-absl::StatusOr<Encoding> EncodeSegments(
-    const std::vector<ChatSegment>& segments, const Tokenizer& tokenizer,
+absl::StatusOr<Encoding> EncodePrompt(
+    const std::vector<PromptText>& prompt_texts, const Tokenizer& tokenizer,
     EncodeOptions options) {
   std::vector<TextPart> parts;
-  for (const ChatSegment& segment : segments) {
-    parts.push_back({segment.text, /*literal=*/!segment.from_template});
+  for (const PromptText& prompt_text : prompt_texts) {
+    parts.push_back({prompt_text.text, /*literal=*/!prompt_text.from_template});
   }
   options.add_special_tokens = false;
   return tokenizer.EncodeParts(parts, options);

@@ -19,15 +19,15 @@ namespace trivium {
 
 // A part of a prompt. Special tokens are recognized only in what the template
 // writes; text that came with the request is never read as a special token.
-struct ChatSegment {
+struct PromptText {
   std::string text;  // UTF-8, not empty
   bool from_template = false;
 };
 
 // Returns the ids of a prompt. Text that came with the request never becomes a
 // special token, and none is added: templates write them.
-absl::StatusOr<Encoding> EncodeSegments(
-    const std::vector<ChatSegment>& segments, const Tokenizer& tokenizer,
+absl::StatusOr<Encoding> EncodePrompt(
+    const std::vector<PromptText>& prompt_texts, const Tokenizer& tokenizer,
     EncodeOptions options);
 
 // A conversation, with the arguments of Transformers' apply_chat_template. Each
@@ -56,7 +56,7 @@ struct ChatInput {
 //   TRIVIUM_ASSIGN_OR_RETURN(const ChatTemplate* chat,
 //                            templates.Find("", /*has_tools=*/false));
 //   TRIVIUM_ASSIGN_OR_RETURN(
-//       const std::vector<ChatSegment> prompt,
+//       const std::vector<PromptText> prompt,
 //       chat->Render({.messages = R"([{"role": "user", "content": "Hi"}])"}));
 class ChatTemplate {
  public:
@@ -72,11 +72,11 @@ class ChatTemplate {
   ChatTemplate& operator=(ChatTemplate&&) noexcept;
   ~ChatTemplate();
 
-  // Returns segments whose origin alternates. INVALID_ARGUMENT if a part is not
+  // Returns texts whose origin alternates. INVALID_ARGUMENT if a part is not
   // JSON, the template refuses the conversation (the error names its line) or
   // the text is too long; RESOURCE_EXHAUSTED if rendering takes too much memory
   // or work.
-  absl::StatusOr<std::vector<ChatSegment>> Render(const ChatInput& input) const;
+  absl::StatusOr<std::vector<PromptText>> Render(const ChatInput& input) const;
   // False if the template never reads a variable of this name, so that it could
   // not change the prompt.
   bool MayRead(std::string_view variable) const;

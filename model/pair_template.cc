@@ -82,14 +82,15 @@ absl::StatusOr<PairTemplate> PairTemplate::OfQwen3Reranker() {
 
 absl::Status PairTemplate::Check() const {
   TRIVIUM_ASSIGN_OR_RETURN(
-      const std::vector<ChatSegment> segments,
+      const std::vector<PromptText> prompt_texts,
       Render({.query = "the query", .document = "the document"}, nullptr));
   for (const char* text : {"the query", "the document"}) {
-    const bool written = std::any_of(
-        segments.begin(), segments.end(), [text](const ChatSegment& segment) {
-          return !segment.from_template &&
-                 segment.text.find(text) != std::string::npos;
-        });
+    const bool written =
+        std::any_of(prompt_texts.begin(), prompt_texts.end(),
+                    [text](const PromptText& prompt_text) {
+                      return !prompt_text.from_template &&
+                             prompt_text.text.find(text) != std::string::npos;
+                    });
     if (!written) {
       return absl::InvalidArgumentError(fmt::format("{} is left out", text));
     }
@@ -97,7 +98,7 @@ absl::Status PairTemplate::Check() const {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<ChatSegment>> PairTemplate::Render(
+absl::StatusOr<std::vector<PromptText>> PairTemplate::Render(
     const Pair& pair, const AliveCheck& check_alive) const {
   std::string messages = "[";
   if (!pair.prompt.empty()) {
@@ -113,11 +114,11 @@ absl::StatusOr<std::vector<ChatSegment>> PairTemplate::Render(
 absl::StatusOr<Encoding> PairTemplate::EncodeWhole(
     const Pair& pair, const Tokenizer& tokenizer,
     const EncodeOptions& options) const {
-  TRIVIUM_ASSIGN_OR_RETURN(const std::vector<ChatSegment> segments,
+  TRIVIUM_ASSIGN_OR_RETURN(const std::vector<PromptText> prompt_texts,
                            Render(pair, options.check_alive));
   std::vector<TextPart> parts;
-  for (const ChatSegment& segment : segments) {
-    parts.push_back({segment.text, /*literal=*/!segment.from_template});
+  for (const PromptText& prompt_text : prompt_texts) {
+    parts.push_back({prompt_text.text, /*literal=*/!prompt_text.from_template});
   }
   return tokenizer.EncodeParts(parts, {.add_special_tokens = false,
                                        .most_tokens = options.most_tokens,

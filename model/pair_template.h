@@ -50,7 +50,7 @@ class PairTemplate {
 
   // Fails unless the template writes both texts.
   absl::Status Check() const;
-  absl::StatusOr<std::vector<ChatSegment>> Render(
+  absl::StatusOr<std::vector<PromptText>> Render(
       const Pair& pair, const AliveCheck& check_alive) const;
   absl::StatusOr<Encoding> EncodeWhole(const Pair& pair,
                                        const Tokenizer& tokenizer,

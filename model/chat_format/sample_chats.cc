@@ -75,10 +75,10 @@ std::optional<std::string> SampleChats::Render(const Json& messages, bool tools,
   input.variables = variables_json;
   input.add_generation_prompt = generation_prompt;
   input.check_alive = check_alive_;
-  const auto segments = template_.Render(input);
-  if (!segments.ok()) return std::nullopt;
+  const auto prompt_texts = template_.Render(input);
+  if (!prompt_texts.ok()) return std::nullopt;
   std::string text;
-  for (const ChatSegment& segment : *segments) text += segment.text;
+  for (const PromptText& prompt_text : *prompt_texts) text += prompt_text.text;
   return text;
 }
 

@@ -139,10 +139,10 @@ std::vector<AddedTokens::Part> AddedTokens::Cut(
   return parts;
 }
 
-Segments AddedTokens::Extract(std::string_view text,
-                              const Normalizer* normalizer,
-                              std::span<const ByteSpan> literals) const {
-  Segments segments;
+PreTokenizedText AddedTokens::Extract(
+    std::string_view text, const Normalizer* normalizer,
+    std::span<const ByteSpan> literals) const {
+  PreTokenizedText pre_tokenized;
   const auto wanted = [&](const StringFinder::Match& match) {
     return literals.empty() || !IsControl(match.value) ||
            !Overlaps(literals, match.begin, match.end);
@@ -151,15 +151,16 @@ Segments AddedTokens::Extract(std::string_view text,
     NormalizedText normalized(text.substr(part.begin, part.end - part.begin),
                               part.begin);
     if (part.token >= 0) {
-      segments.Append(normalized, part.token);
+      pre_tokenized.Append(normalized, part.token);
       continue;
     }
     if (normalizer != nullptr) normalizer->Apply(&normalized);
-    const size_t offset = segments.text.size();
-    const size_t before = segments.segments.size();
-    segments.Append(normalized, -1);
-    if (segments.segments.size() == before || normalized_->empty()) continue;
-    segments.segments.pop_back();
+    const size_t offset = pre_tokenized.text.size();
+    const size_t before = pre_tokenized.pre_tokens.size();
+    pre_tokenized.Append(normalized, -1);
+    if (pre_tokenized.pre_tokens.size() == before || normalized_->empty())
+      continue;
+    pre_tokenized.pre_tokens.pop_back();
     const auto normalized_wanted = [&](const StringFinder::Match& match) {
       if (literals.empty() || !IsControl(match.value)) return true;
       for (uint32_t at = match.begin; at < match.end; ++at) {
@@ -175,12 +176,12 @@ Segments AddedTokens::Extract(std::string_view text,
     for (const Part& inner :
          Cut(normalized.text(), *normalized_, normalized_wanted)) {
       if (inner.end == inner.begin) continue;
-      segments.segments.push_back({static_cast<uint32_t>(offset + inner.begin),
-                                   static_cast<uint32_t>(offset + inner.end),
-                                   inner.token});
+      pre_tokenized.pre_tokens.push_back(
+          {static_cast<uint32_t>(offset + inner.begin),
+           static_cast<uint32_t>(offset + inner.end), inner.token});
     }
   }
-  return segments;
+  return pre_tokenized;
 }
 
 const AddedToken* AddedTokens::Find(int32_t id) const {

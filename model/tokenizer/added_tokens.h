@@ -12,7 +12,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "model/tokenizer/normalizer.h"
-#include "model/tokenizer/segments.h"
+#include "model/tokenizer/pre_tokenized_text.h"
 #include "model/tokenizer/token_model.h"
 #include "model/tokenizer/vocabulary.h"
 
@@ -89,8 +89,8 @@ class AddedTokens {
   // Cuts a text into added tokens and the normalized text between them.
   // `literals` (ascending, disjoint) are bytes from which no control token is
   // made.
-  Segments Extract(std::string_view text, const Normalizer* normalizer,
-                   std::span<const ByteSpan> literals = {}) const;
+  PreTokenizedText Extract(std::string_view text, const Normalizer* normalizer,
+                           std::span<const ByteSpan> literals = {}) const;
 
   // One more than the largest id; 0: none.
   int size() const { return size_; }

@@ -159,22 +159,25 @@ absl::StatusOr<std::vector<Token>> PipelineTokenizer::TextTokens(
     std::span<const ByteSpan> literals) const {
   std::vector<Token> tokens;
   if (text.empty()) return tokens;
-  Segments segments = added_.Extract(text, parts_.normalizer.get(), literals);
-  if (parts_.pre_tokenizer != nullptr) parts_.pre_tokenizer->Apply(&segments);
-  TRIVIUM_RETURN_IF_ERROR(segments.status);
-  tokens.reserve(segments.segments.size() + segments.segments.size() / 4);
+  PreTokenizedText pre_tokenized =
+      added_.Extract(text, parts_.normalizer.get(), literals);
+  if (parts_.pre_tokenizer != nullptr)
+    parts_.pre_tokenizer->Apply(&pre_tokenized);
+  TRIVIUM_RETURN_IF_ERROR(pre_tokenized.status);
+  tokens.reserve(pre_tokenized.pre_tokens.size() +
+                 pre_tokenized.pre_tokens.size() / 4);
   std::vector<TokenModel::Piece> pieces;
-  for (const Segments::Segment& segment : segments.segments) {
-    if (Interrupted(segment.end - segment.begin)) break;
+  for (const PreTokenizedText::PreToken& pre_token : pre_tokenized.pre_tokens) {
+    if (Interrupted(pre_token.end - pre_token.begin)) break;
     pieces.clear();
-    if (segment.token >= 0) {
-      pieces.push_back({segment.token, 0, segment.end - segment.begin});
+    if (pre_token.token >= 0) {
+      pieces.push_back({pre_token.token, 0, pre_token.end - pre_token.begin});
     } else {
-      parts_.model->Tokenize(segment.view(segments.text), &pieces);
+      parts_.model->Tokenize(pre_token.view(pre_tokenized.text), &pieces);
       if (!literals.empty()) {
-        Reword(segment.view(segments.text),
-               std::span(segments.spans).subspan(segment.begin), literals,
-               &pieces);
+        Reword(pre_token.view(pre_tokenized.text),
+               std::span(pre_tokenized.spans).subspan(pre_token.begin),
+               literals, &pieces);
       }
     }
     for (const TokenModel::Piece& piece : pieces) {
@@ -183,21 +186,21 @@ absl::StatusOr<std::vector<Token>> PipelineTokenizer::TextTokens(
       if (!options.with_tokens) continue;
       const AddedToken* added = added_.Find(piece.id);
       token.special = added != nullptr && added->special;
-      token.piece = segment.token >= 0 ? segment.view(segments.text)
-                                       : parts_.model->PieceOf(piece.id);
+      token.piece = pre_token.token >= 0 ? pre_token.view(pre_tokenized.text)
+                                         : parts_.model->PieceOf(piece.id);
       if (piece.end == piece.begin) {
         // An inserted space in front comes from where the next character comes
         // from.
-        const size_t at = segment.begin + piece.begin;
-        const bool inside = at < segment.end;
-        const ByteSpan& span = segments.spans[inside ? at : at - 1];
+        const size_t at = pre_token.begin + piece.begin;
+        const bool inside = at < pre_token.end;
+        const ByteSpan& span = pre_tokenized.spans[inside ? at : at - 1];
         token.byte_begin = static_cast<int>(inside ? span.begin : span.end);
         token.byte_end = static_cast<int>(span.end);
       } else {
-        token.byte_begin =
-            static_cast<int>(segments.spans[segment.begin + piece.begin].begin);
-        token.byte_end =
-            static_cast<int>(segments.spans[segment.begin + piece.end - 1].end);
+        token.byte_begin = static_cast<int>(
+            pre_tokenized.spans[pre_token.begin + piece.begin].begin);
+        token.byte_end = static_cast<int>(
+            pre_tokenized.spans[pre_token.begin + piece.end - 1].end);
       }
     }
   }

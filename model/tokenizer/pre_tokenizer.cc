@@ -9,26 +9,28 @@
 namespace trivium {
 namespace {
 
-// Cuts every segment at the matches that `find` returns for its text.
+// Cuts every pre-token at the matches that `find` returns for its text.
 template <typename Find>
-void SplitAll(const Find& find, SplitBehavior behavior, Segments* segments,
-              bool invert = false) {
-  std::vector<Segments::Segment> out;
-  out.reserve(segments->segments.size());
-  for (const Segments::Segment& segment : segments->segments) {
-    if (Interrupted(segment.end - segment.begin)) break;
-    if (segment.token >= 0) {
-      out.push_back(segment);
+void SplitAll(const Find& find, SplitBehavior behavior,
+              PreTokenizedText* pre_tokenized, bool invert = false) {
+  std::vector<PreTokenizedText::PreToken> out;
+  out.reserve(pre_tokenized->pre_tokens.size());
+  for (const PreTokenizedText::PreToken& pre_token :
+       pre_tokenized->pre_tokens) {
+    if (Interrupted(pre_token.end - pre_token.begin)) break;
+    if (pre_token.token >= 0) {
+      out.push_back(pre_token);
       continue;
     }
-    std::vector<ByteSpan> matches = find(segment.view(segments->text));
+    std::vector<ByteSpan> matches = find(pre_token.view(pre_tokenized->text));
     for (ByteSpan& match : matches) {
-      match.begin += segment.begin;
-      match.end += segment.begin;
+      match.begin += pre_token.begin;
+      match.end += pre_token.begin;
     }
-    AppendSplit(segment.begin, segment.end, matches, behavior, invert, &out);
+    AppendSplit(pre_token.begin, pre_token.end, matches, behavior, invert,
+                &out);
   }
-  segments->segments = std::move(out);
+  pre_tokenized->pre_tokens = std::move(out);
 }
 
 // Returns the characters for which a predicate is true, as matches.
@@ -51,7 +53,9 @@ class FunctionPreTokenizer : public PreTokenizer {
  public:
   explicit FunctionPreTokenizer(Function function)
       : function_(std::move(function)) {}
-  void Apply(Segments* segments) const override { function_(segments); }
+  void Apply(PreTokenizedText* pre_tokenized) const override {
+    function_(pre_tokenized);
+  }
 
  private:
   const Function function_;
@@ -67,14 +71,14 @@ class Split : public PreTokenizer {
   Split(std::unique_ptr<Pattern> pattern, SplitBehavior behavior, bool invert)
       : pattern_(std::move(pattern)), behavior_(behavior), invert_(invert) {}
 
-  void Apply(Segments* segments) const override {
+  void Apply(PreTokenizedText* pre_tokenized) const override {
     const auto find = [&](std::string_view text) {
       absl::StatusOr<std::vector<ByteSpan>> found = pattern_->Find(text);
-      segments->status.Update(found.status());
-      return segments->status.ok() ? *std::move(found)
-                                   : std::vector<ByteSpan>();
+      pre_tokenized->status.Update(found.status());
+      return pre_tokenized->status.ok() ? *std::move(found)
+                                        : std::vector<ByteSpan>();
     };
-    SplitAll(find, behavior_, segments, invert_);
+    SplitAll(find, behavior_, pre_tokenized, invert_);
   }
 
  private:
@@ -89,8 +93,8 @@ class PreTokenizerSequence : public PreTokenizer {
       std::vector<std::unique_ptr<PreTokenizer>> steps)
       : steps_(std::move(steps)) {}
 
-  void Apply(Segments* segments) const override {
-    for (const auto& step : steps_) step->Apply(segments);
+  void Apply(PreTokenizedText* pre_tokenized) const override {
+    for (const auto& step : steps_) step->Apply(pre_tokenized);
   }
 
  private:
@@ -100,29 +104,30 @@ class PreTokenizerSequence : public PreTokenizer {
 }  // namespace
 
 std::unique_ptr<PreTokenizer> MakeBertPreTokenizer() {
-  return MakePreTokenizer([](Segments* segments) {
-    SplitAll(Characters(IsWhiteSpace), SplitBehavior::kRemoved, segments);
-    SplitAll(Characters(IsPunctuation), SplitBehavior::kIsolated, segments);
+  return MakePreTokenizer([](PreTokenizedText* pre_tokenized) {
+    SplitAll(Characters(IsWhiteSpace), SplitBehavior::kRemoved, pre_tokenized);
+    SplitAll(Characters(IsPunctuation), SplitBehavior::kIsolated,
+             pre_tokenized);
   });
 }
 
 std::unique_ptr<PreTokenizer> MakeWhitespaceSplit() {
-  return MakePreTokenizer([](Segments* segments) {
-    SplitAll(Characters(IsWhiteSpace), SplitBehavior::kRemoved, segments);
+  return MakePreTokenizer([](PreTokenizedText* pre_tokenized) {
+    SplitAll(Characters(IsWhiteSpace), SplitBehavior::kRemoved, pre_tokenized);
   });
 }
 
 std::unique_ptr<PreTokenizer> MakePunctuation(SplitBehavior behavior) {
-  return MakePreTokenizer([behavior](Segments* segments) {
-    SplitAll(Characters(IsPunctuation), behavior, segments);
+  return MakePreTokenizer([behavior](PreTokenizedText* pre_tokenized) {
+    SplitAll(Characters(IsPunctuation), behavior, pre_tokenized);
   });
 }
 
 std::unique_ptr<PreTokenizer> MakeDigits(bool individual) {
   const SplitBehavior behavior =
       individual ? SplitBehavior::kIsolated : SplitBehavior::kContiguous;
-  return MakePreTokenizer([behavior](Segments* segments) {
-    SplitAll(Characters(IsNumber), behavior, segments);
+  return MakePreTokenizer([behavior](PreTokenizedText* pre_tokenized) {
+    SplitAll(Characters(IsNumber), behavior, pre_tokenized);
   });
 }
 

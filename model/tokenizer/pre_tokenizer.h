@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/tokenizer/pattern.h"
-#include "model/tokenizer/segments.h"
+#include "model/tokenizer/pre_tokenized_text.h"
 
 namespace trivium {
 
@@ -15,7 +15,7 @@ namespace trivium {
 class PreTokenizer {
  public:
   virtual ~PreTokenizer() = default;
-  virtual void Apply(Segments* segments) const = 0;
+  virtual void Apply(PreTokenizedText* pre_tokenized) const = 0;
 };
 
 // Splits at white space, which is removed, and around punctuation.
@@ -38,8 +38,8 @@ std::unique_ptr<PreTokenizer> MakeByteLevel(const ByteLevelOptions& options);
 
 enum class PrependScheme { kAlways, kFirst, kNever };
 // SentencePiece's: turns spaces into `replacement` and puts one in front of
-// every segment (kAlways) or of the text's first one (kFirst). Cuts before each
-// if `split`.
+// every pre-token (kAlways) or of the text's first one (kFirst). Cuts before
+// each if `split`.
 std::unique_ptr<PreTokenizer> MakeMetaspace(std::string replacement,
                                             PrependScheme scheme, bool split);
 

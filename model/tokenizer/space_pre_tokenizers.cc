@@ -15,23 +15,25 @@ class ByteLevel : public PreTokenizer {
   explicit ByteLevel(const ByteLevelOptions& options)
       : options_(options), words_(Pattern::Gpt2Words()) {}
 
-  void Apply(Segments* segments) const override {
-    Segments out;
-    out.status = segments->status;
-    out.text.reserve(segments->text.size() * 5 / 4);
-    out.spans.reserve(segments->text.size() * 5 / 4);
-    out.segments.reserve(segments->segments.size() + segments->text.size() / 4);
+  void Apply(PreTokenizedText* pre_tokenized) const override {
+    PreTokenizedText out;
+    out.status = pre_tokenized->status;
+    out.text.reserve(pre_tokenized->text.size() * 5 / 4);
+    out.spans.reserve(pre_tokenized->text.size() * 5 / 4);
+    out.pre_tokens.reserve(pre_tokenized->pre_tokens.size() +
+                           pre_tokenized->text.size() / 4);
     std::string prefixed;
-    for (const Segments::Segment& segment : segments->segments) {
-      if (Interrupted(segment.end - segment.begin)) break;
-      std::string_view text = segment.view(segments->text);
-      const ByteSpan* spans = segments->spans.data() + segment.begin;
-      if (segment.token >= 0) {
+    for (const PreTokenizedText::PreToken& pre_token :
+         pre_tokenized->pre_tokens) {
+      if (Interrupted(pre_token.end - pre_token.begin)) break;
+      std::string_view text = pre_token.view(pre_tokenized->text);
+      const ByteSpan* spans = pre_tokenized->spans.data() + pre_token.begin;
+      if (pre_token.token >= 0) {
         const uint32_t begin = static_cast<uint32_t>(out.text.size());
         out.text += text;
         out.spans.insert(out.spans.end(), spans, spans + text.size());
-        out.segments.push_back(
-            {begin, static_cast<uint32_t>(out.text.size()), segment.token});
+        out.pre_tokens.push_back(
+            {begin, static_cast<uint32_t>(out.text.size()), pre_token.token});
         continue;
       }
       // The space in front comes from where the first character comes from.
@@ -49,7 +51,7 @@ class ByteLevel : public PreTokenizer {
           out.text += CharacterOfByteAlphabet(static_cast<uint8_t>(text[i]));
           out.spans.resize(out.text.size(), spans[i < added ? 0 : i - added]);
         }
-        out.segments.push_back(
+        out.pre_tokens.push_back(
             {from, static_cast<uint32_t>(out.text.size()), -1});
       };
       if (options_.use_regex) {
@@ -62,7 +64,7 @@ class ByteLevel : public PreTokenizer {
         append(0, text.size());
       }
     }
-    *segments = std::move(out);
+    *pre_tokenized = std::move(out);
   }
 
  private:
@@ -78,31 +80,32 @@ class Metaspace : public PreTokenizer {
         split_(split),
         pattern_(Pattern::Literal(replacement_)) {}
 
-  void Apply(Segments* segments) const override {
-    Segments out;
-    out.status = segments->status;
-    out.text.reserve(segments->text.size() + 64);
-    out.spans.reserve(segments->text.size() + 64);
-    for (const Segments::Segment& segment : segments->segments) {
-      if (Interrupted(segment.end - segment.begin)) break;
-      const std::string_view text = segment.view(segments->text);
-      const ByteSpan* spans = segments->spans.data() + segment.begin;
+  void Apply(PreTokenizedText* pre_tokenized) const override {
+    PreTokenizedText out;
+    out.status = pre_tokenized->status;
+    out.text.reserve(pre_tokenized->text.size() + 64);
+    out.spans.reserve(pre_tokenized->text.size() + 64);
+    for (const PreTokenizedText::PreToken& pre_token :
+         pre_tokenized->pre_tokens) {
+      if (Interrupted(pre_token.end - pre_token.begin)) break;
+      const std::string_view text = pre_token.view(pre_tokenized->text);
+      const ByteSpan* spans = pre_tokenized->spans.data() + pre_token.begin;
       const uint32_t begin = static_cast<uint32_t>(out.text.size());
       const auto append = [&](std::string_view part, ByteSpan span) {
         out.text += part;
         out.spans.resize(out.text.size(), span);
       };
-      if (segment.token < 0 && Prepends(text, spans->begin)) {
+      if (pre_token.token < 0 && Prepends(text, spans->begin)) {
         append(replacement_, *spans);
       }
       for (size_t i = 0; i < text.size(); ++i) {
         const std::string_view part = text.substr(i, 1);
-        append(segment.token < 0 && part == " " ? replacement_ : part,
+        append(pre_token.token < 0 && part == " " ? replacement_ : part,
                spans[i]);
       }
       const uint32_t end = static_cast<uint32_t>(out.text.size());
-      if (segment.token >= 0 || !split_) {
-        out.segments.push_back({begin, end, segment.token});
+      if (pre_token.token >= 0 || !split_) {
+        out.pre_tokens.push_back({begin, end, pre_token.token});
         continue;
       }
       std::vector<ByteSpan> matches =
@@ -112,13 +115,13 @@ class Metaspace : public PreTokenizer {
         match.end += begin;
       }
       AppendSplit(begin, end, matches, SplitBehavior::kMergedWithNext,
-                  /*invert=*/false, &out.segments);
+                  /*invert=*/false, &out.pre_tokens);
     }
-    *segments = std::move(out);
+    *pre_tokenized = std::move(out);
   }
 
  private:
-  // `original`: where the segment begins in the original text.
+  // `original`: where the pre_token begins in the original text.
   bool Prepends(std::string_view text, uint32_t original) const {
     if (scheme_ == PrependScheme::kNever || text.starts_with(' ') ||
         text.starts_with(replacement_)) {
@@ -137,20 +140,21 @@ class PrependToFirst : public PreTokenizer {
  public:
   explicit PrependToFirst(std::string text) : text_(std::move(text)) {}
 
-  void Apply(Segments* segments) const override {
-    if (segments->segments.empty() || segments->segments.front().token >= 0 ||
-        segments->spans.front().begin != 0) {
+  void Apply(PreTokenizedText* pre_tokenized) const override {
+    if (pre_tokenized->pre_tokens.empty() ||
+        pre_tokenized->pre_tokens.front().token >= 0 ||
+        pre_tokenized->spans.front().begin != 0) {
       return;
     }
-    segments->text.insert(0, text_);
-    segments->spans.insert(segments->spans.begin(), text_.size(),
-                           segments->spans.front());
+    pre_tokenized->text.insert(0, text_);
+    pre_tokenized->spans.insert(pre_tokenized->spans.begin(), text_.size(),
+                                pre_tokenized->spans.front());
     const uint32_t size = static_cast<uint32_t>(text_.size());
-    for (Segments::Segment& segment : segments->segments) {
-      segment.begin += size;
-      segment.end += size;
+    for (PreTokenizedText::PreToken& pre_token : pre_tokenized->pre_tokens) {
+      pre_token.begin += size;
+      pre_token.end += size;
     }
-    segments->segments.front().begin = 0;
+    pre_tokenized->pre_tokens.front().begin = 0;
   }
 
  private:

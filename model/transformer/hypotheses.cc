@@ -59,7 +59,7 @@ Engine::Beginning TransformerEngine::Begin(SourceId source,
   // token is always computed, because its logits are needed.
   if (!cache_.has_value() || tokens.size() <= kTileTokens) return {id, 0};
   // All memory comes first, as the hypothesis shares blocks afterwards.
-  std::vector<const PrefixIndex::Segment*> found;
+  std::vector<const PrefixIndex::Node*> found;
   try {
     hypothesis.prefix.assign(tokens.begin(), tokens.end());
     hypothesis.context_key = ContextKeyOf(source, salt);
@@ -90,25 +90,25 @@ Engine::Beginning TransformerEngine::Begin(SourceId source,
 
 // Returns the longest known prefix for which every group of layers still has
 // all blocks that the next token sees, and whose state is known.
-std::vector<const PrefixIndex::Segment*> TransformerEngine::FindPrefix(
+std::vector<const PrefixIndex::Node*> TransformerEngine::FindPrefix(
     const HypothesisState& hypothesis) {
   const KvLayout& layout = cache_->layout();
   const std::span<const int32_t> tokens = hypothesis.prefix;
-  std::vector<const PrefixIndex::Segment*> found;
+  std::vector<const PrefixIndex::Node*> found;
   size_t most = 0;
   // For each group, the first block after which none is missing.
   std::vector<int> first(layout.groups(), 0);
   PrefixIndex::Id before = PrefixIndex::kNone;
   for (size_t at = 0; at + kTileTokens < tokens.size(); at += kTileTokens) {
-    const PrefixIndex::Segment* segment = cache_->prefix_index().Find(
+    const PrefixIndex::Node* node = cache_->prefix_index().Find(
         before, hypothesis.context_key, tokens.subspan(at, kTileTokens));
-    if (segment == nullptr) break;
-    found.push_back(segment);
-    before = segment->id;
+    if (node == nullptr) break;
+    found.push_back(node);
+    before = node->id;
     const int end = static_cast<int>(found.size());
-    bool whole = segment->state_complete();
+    bool whole = node->state_complete();
     for (int group = 0; group < layout.groups(); ++group) {
-      if (segment->blocks[group] == PrefixIndex::kNoBlock) first[group] = end;
+      if (node->blocks[group] == PrefixIndex::kNoBlock) first[group] = end;
       whole &= first[group] <= layout.FirstSeen(group, end * kTileTokens);
     }
     if (whole) most = found.size();
@@ -136,10 +136,10 @@ void TransformerEngine::RegisterBlocks(const HypothesisState& hypothesis,
       kTileTokens;
   PrefixIndex::Id before = PrefixIndex::kNone;
   for (int i = 0; i < full; ++i) {
-    segment_.clear();
+    node_blocks_.clear();
     for (const BlockTable& table : hypothesis.tables) {
-      segment_.push_back(i < table.passed ? PrefixIndex::kNoBlock
-                                          : table.blocks[i]);
+      node_blocks_.push_back(i < table.passed ? PrefixIndex::kNoBlock
+                                              : table.blocks[i]);
     }
     const auto state =
         std::find_if(saved.begin(), saved.end(), [&](const SavedState& one) {
@@ -147,7 +147,7 @@ void TransformerEngine::RegisterBlocks(const HypothesisState& hypothesis,
         });
     before = cache_->prefix_index().Register(
         before, context_key, tokens.subspan(i * kTileTokens, kTileTokens),
-        segment_,
+        node_blocks_,
         state == saved.end() ? std::span<const int>() : state->blocks);
     if (before == PrefixIndex::kNone) return;
   }

@@ -83,11 +83,11 @@ class TransformerEngine : public Engine {
   }
   // Returns what a hypothesis's blocks depend on besides its tokens.
   std::string ContextKeyOf(SourceId source, std::string_view salt) const;
-  // Returns the cached segments of a new hypothesis's announced prefix.
-  std::vector<const PrefixIndex::Segment*> FindPrefix(
+  // Returns the cached nodes of a new hypothesis's announced prefix.
+  std::vector<const PrefixIndex::Node*> FindPrefix(
       const HypothesisState& hypothesis);
   // Registers the hypothesis's full blocks of `tokens` in the prefix index.
-  // With them goes each state of `saved` that is after a whole segment.
+  // With them goes each state of `saved` that is after a whole node.
   void RegisterBlocks(const HypothesisState& hypothesis,
                       std::string_view context_key,
                       std::span<const int32_t> tokens,
@@ -127,7 +127,7 @@ class TransformerEngine : public Engine {
   std::vector<SourceState*> encode_group_;
   std::vector<Decoder::Item> items_;
   std::vector<int> sharers_gone_;  // [blocks], zero outside BlocksNeeded
-  std::vector<int> segment_;       // [groups], used by RegisterBlocks
+  std::vector<int> node_blocks_;   // [groups], used by RegisterBlocks
 };
 
 }  // namespace trivium

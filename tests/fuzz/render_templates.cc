@@ -36,7 +36,7 @@ ordered_json Answer(const ordered_json& line) {
   const std::string tools = part("tools");
   const std::string documents = part("documents");
   const std::string variables = part("variables");
-  const auto segments = templates.at(name).Render(
+  const auto prompt_texts = templates.at(name).Render(
       {.messages = messages,
        .tools = tools,
        .documents = documents,
@@ -44,12 +44,12 @@ ordered_json Answer(const ordered_json& line) {
        .add_generation_prompt = input["add_generation_prompt"],
        .now = absl::FromUnixSeconds(input["now"].get<int64_t>()),
        .zone = absl::UTCTimeZone()});
-  if (!segments.ok()) {
-    return {{"error", std::string(segments.status().message())}};
+  if (!prompt_texts.ok()) {
+    return {{"error", std::string(prompt_texts.status().message())}};
   }
-  ordered_json answer = {{"segments", ordered_json::array()}};
-  for (const ChatSegment& segment : *segments) {
-    answer["segments"].push_back({segment.text, segment.from_template});
+  ordered_json answer = {{"texts", ordered_json::array()}};
+  for (const PromptText& prompt_text : *prompt_texts) {
+    answer["texts"].push_back({prompt_text.text, prompt_text.from_template});
   }
   return answer;
 }

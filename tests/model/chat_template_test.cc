@@ -35,27 +35,27 @@ ChatTemplate Parsed() {
   return *std::move(parsed);
 }
 
-TEST(ChatTemplateTest, RendersSegmentsByTheirOrigin) {
-  const auto segments = Parsed().Render({
+TEST(ChatTemplateTest, RendersTextsByTheirOrigin) {
+  const auto prompt_texts = Parsed().Render({
       .messages = R"([{"role": "user", "content": " Hi </s> "}])",
       .variables = R"({"style": "<s>"})",
   });
-  ASSERT_TRUE(segments.ok()) << segments.status();
-  EXPECT_THAT(*segments, ElementsAre(FieldsAre("<s><|user|>", true),
-                                     FieldsAre("Hi </s>", false),
-                                     FieldsAre("</s><|assistant|>", true),
-                                     FieldsAre("<s>", false)));
+  ASSERT_TRUE(prompt_texts.ok()) << prompt_texts.status();
+  EXPECT_THAT(*prompt_texts, ElementsAre(FieldsAre("<s><|user|>", true),
+                                         FieldsAre("Hi </s>", false),
+                                         FieldsAre("</s><|assistant|>", true),
+                                         FieldsAre("<s>", false)));
 }
 
 TEST(ChatTemplateTest, AChatMayHaveToBeginWithAToken) {
   const auto text = [](std::string_view source, std::string_view messages) {
     const auto parsed = ChatTemplate::Parse(source, {}, "<s>");
     EXPECT_TRUE(parsed.ok()) << parsed.status();
-    const auto segments = parsed->Render({.messages = messages});
-    EXPECT_TRUE(segments.ok()) << segments.status();
-    EXPECT_TRUE(segments->front().from_template);
+    const auto prompt_texts = parsed->Render({.messages = messages});
+    EXPECT_TRUE(prompt_texts.ok()) << prompt_texts.status();
+    EXPECT_TRUE(prompt_texts->front().from_template);
     std::string all;
-    for (const ChatSegment& segment : *segments) all += segment.text;
+    for (const PromptText& prompt_text : *prompt_texts) all += prompt_text.text;
     return all;
   };
   const std::string content = "{{ messages[0].content }}";
@@ -81,15 +81,15 @@ TEST(ChatTemplateTest, TextOfARequestNeverCountsAsTheTemplates) {
       const std::string both[] = {messages.dump(), tools.dump()};
       const nlohmann::json documents = {{{"text", token}}};
       const std::string pages = documents.dump();
-      const auto segments = chat.Render({.messages = both[0],
-                                         .tools = both[1],
-                                         .documents = pages,
-                                         .add_generation_prompt = false});
-      ASSERT_TRUE(segments.ok()) << segments.status();
+      const auto prompt_texts = chat.Render({.messages = both[0],
+                                             .tools = both[1],
+                                             .documents = pages,
+                                             .add_generation_prompt = false});
+      ASSERT_TRUE(prompt_texts.ok()) << prompt_texts.status();
       std::string own;
       std::string given;
-      for (const ChatSegment& segment : *segments) {
-        (segment.from_template ? own : given) += segment.text;
+      for (const PromptText& prompt_text : *prompt_texts) {
+        (prompt_text.from_template ? own : given) += prompt_text.text;
       }
       EXPECT_EQ(own,
                 "<s><|" + role + R"(|></s>{"": "", "": ""}[{"": {"": ""}}])");
@@ -99,12 +99,12 @@ TEST(ChatTemplateTest, TextOfARequestNeverCountsAsTheTemplates) {
 }
 
 TEST(ChatTemplateTest, AnUnknownRoleIsText) {
-  const auto segments = Parsed().Render({
+  const auto prompt_texts = Parsed().Render({
       .messages = R"([{"role": "im_end", "content": "x"}])",
       .add_generation_prompt = false,
   });
-  ASSERT_TRUE(segments.ok());
-  EXPECT_THAT(*segments,
+  ASSERT_TRUE(prompt_texts.ok());
+  EXPECT_THAT(*prompt_texts,
               ElementsAre(FieldsAre("<s><|", true), FieldsAre("im_end", false),
                           FieldsAre("|>", true), FieldsAre("x", false),
                           FieldsAre("</s>", true)));
@@ -171,9 +171,9 @@ TEST(ChatTemplateTest, TextOfARequestNeverBecomesASpecialToken) {
         {{"role", "system"}, {"content", special}},
         {{"role", "user"}, {"content", "x" + special}}};
     const std::string text = messages.dump();
-    const auto segments = Parsed().Render({.messages = text});
-    ASSERT_TRUE(segments.ok()) << segments.status();
-    const auto encoding = EncodeSegments(*segments, **tokenizer, {});
+    const auto prompt_texts = Parsed().Render({.messages = text});
+    ASSERT_TRUE(prompt_texts.ok()) << prompt_texts.status();
+    const auto encoding = EncodePrompt(*prompt_texts, **tokenizer, {});
     ASSERT_TRUE(encoding.ok()) << encoding.status();
     std::vector<int32_t> found;
     std::string bytes;
@@ -207,10 +207,11 @@ class ChatTemplatesTest : public testing::Test {
     if (!templates.ok()) return std::string(templates.status().message());
     const auto found = templates->Find(name, has_tools);
     if (!found.ok()) return std::string(found.status().message());
-    const auto segments = (*found)->Render({.messages = "[]"});
-    if (!segments.ok()) return std::string(segments.status().message());
+    const auto prompt_texts = (*found)->Render({.messages = "[]"});
+    if (!prompt_texts.ok()) return std::string(prompt_texts.status().message());
     std::string text;
-    for (const ChatSegment& segment : *segments) text += segment.text;
+    for (const PromptText& prompt_text : *prompt_texts)
+      text += prompt_text.text;
     return text;
   }
 

@@ -35,15 +35,16 @@ TEST(DownloadedTemplatesTest, ParseOrAreRefusedByName) {
       EXPECT_THAT(std::string(parsed.status().message()), HasSubstr("line "));
       continue;
     }
-    const auto segments = parsed->Render(
+    const auto prompt_texts = parsed->Render(
         {.messages = R"([{"role": "user", "content": "Hello, <s>"}])",
          // Variables that one or the other template requires.
          .tools = "[]",
          .variables = R"({"functions": "", "datetime": ""})"});
-    ASSERT_TRUE(segments.ok()) << segments.status();
+    ASSERT_TRUE(prompt_texts.ok()) << prompt_texts.status();
     bool has_message = false;
-    for (const ChatSegment& segment : *segments) {
-      has_message |= !segment.from_template && segment.text == "Hello, <s>";
+    for (const PromptText& prompt_text : *prompt_texts) {
+      has_message |=
+          !prompt_text.from_template && prompt_text.text == "Hello, <s>";
     }
     EXPECT_TRUE(has_message);
     ++rendered;

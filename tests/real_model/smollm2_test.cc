@@ -59,9 +59,9 @@ TEST_F(SmolLm2Test, ChatsAndAnswersLikeTransformers) {
     const std::string messages =
         nlohmann::json({{{"role", "user"}, {"content", answer["text"]}}})
             .dump();
-    const auto segments = (*chat)->Render({.messages = messages});
-    ASSERT_TRUE(segments.ok()) << segments.status();
-    const auto encoded = EncodeSegments(*segments, *model_->tokenizer(), {});
+    const auto prompt_texts = (*chat)->Render({.messages = messages});
+    ASSERT_TRUE(prompt_texts.ok()) << prompt_texts.status();
+    const auto encoded = EncodePrompt(*prompt_texts, *model_->tokenizer(), {});
     ASSERT_TRUE(encoded.ok()) << encoded.status();
     EXPECT_EQ(encoded->ids, answer["prompt_ids"].get<std::vector<int32_t>>())
         << answer["text"];

@@ -244,10 +244,10 @@ absl::StatusOr<const ChatTemplate*> FindTemplate(const v1::Chat& in,
 }
 
 // The last bytes that one author wrote: more than any mark has.
-std::string EndOf(const std::vector<ChatSegment>& segments) {
+std::string EndOf(const std::vector<PromptText>& prompt_texts) {
   constexpr size_t kMost = 256;
-  if (segments.empty()) return "";
-  const std::string& last = segments.back().text;
+  if (prompt_texts.empty()) return "";
+  const std::string& last = prompt_texts.back().text;
   return last.substr(last.size() - std::min(last.size(), kMost));
 }
 
@@ -313,16 +313,17 @@ absl::StatusOr<PreparedInput> ConvertChat(const v1::Chat& in,
   input.check_alive = options.check_alive;
 
   const int most = model.info().max_target_tokens - 1;
-  const absl::StatusOr<std::vector<ChatSegment>> segments = chat->Render(input);
-  if (!segments.ok()) return AboutParts(segments.status(), path);
+  const absl::StatusOr<std::vector<PromptText>> prompt_texts =
+      chat->Render(input);
+  if (!prompt_texts.ok()) return AboutParts(prompt_texts.status(), path);
   prompt->chat_template = chat;
   prompt->variables = variables;
-  prompt->end = EndOf(*segments);
+  prompt->end = EndOf(*prompt_texts);
   EncodeOptions encode;
   encode.most_tokens = most;
   encode.check_alive = options.check_alive;
   absl::StatusOr<Encoding> encoding =
-      EncodeSegments(*segments, *model.tokenizer(), encode);
+      EncodePrompt(*prompt_texts, *model.tokenizer(), encode);
   if (!encoding.ok()) return AboutText(encoding.status(), path);
   TRIVIUM_RETURN_IF_ERROR(CheckTokenCount(
       *encoding, path, most, "send fewer messages, or shorter ones"));

@@ -23,19 +23,20 @@ namespace {
 // Finds `text` in the last part of the prompt that the message wrote. Returns
 // its bytes in the whole prompt, or an empty span behind it.
 TextSpan PlaceOf(std::string_view text, const std::string& end,
-                 const std::vector<ChatSegment>& segments) {
+                 const std::vector<PromptText>& prompt_texts) {
   size_t size = 0;
-  for (const ChatSegment& segment : segments) size += segment.text.size();
+  for (const PromptText& prompt_text : prompt_texts)
+    size += prompt_text.text.size();
   // Most templates trim the message.
   const TextSpan all = {0, end.size()};
   const size_t kept = WithoutWhiteSpace(end, all).end;
   const std::string wanted = std::string(text) + end.substr(0, kept);
   size_t at = size;
-  for (auto segment = segments.rbegin(); segment != segments.rend();
-       ++segment) {
-    at -= segment->text.size();
-    if (segment->from_template) continue;
-    const size_t found = segment->text.rfind(wanted);
+  for (auto prompt_text = prompt_texts.rbegin();
+       prompt_text != prompt_texts.rend(); ++prompt_text) {
+    at -= prompt_text->text.size();
+    if (prompt_text->from_template) continue;
+    const size_t found = prompt_text->text.rfind(wanted);
     if (found == std::string::npos) break;
     return {at + found, at + found + text.size()};
   }
@@ -73,7 +74,7 @@ absl::StatusOr<PreparedInput> ConvertToPrompt(const v1::Input& in,
   TRIVIUM_ASSIGN_OR_RETURN(
       const ChatTemplate* const chat_template,
       model.chat_templates().Find("", /*has_tools=*/false));
-  TRIVIUM_ASSIGN_OR_RETURN(const std::vector<ChatSegment> segments,
+  TRIVIUM_ASSIGN_OR_RETURN(const std::vector<PromptText> prompt_texts,
                            AboutText(chat_template->Render(input), field));
 
   const ModelInfo& info = model.info();
@@ -83,7 +84,7 @@ absl::StatusOr<PreparedInput> ConvertToPrompt(const v1::Input& in,
   encode.check_alive = options.check_alive;
   TRIVIUM_ASSIGN_OR_RETURN(
       Encoding encoding,
-      AboutText(EncodeSegments(segments, *model.tokenizer(), encode), field));
+      AboutText(EncodePrompt(prompt_texts, *model.tokenizer(), encode), field));
   if (options.divides &&
       encoding.ids.size() > static_cast<size_t>(MostTextTokens(info))) {
     out.too_long = true;
@@ -91,7 +92,7 @@ absl::StatusOr<PreparedInput> ConvertToPrompt(const v1::Input& in,
   }
   TRIVIUM_RETURN_IF_ERROR(CheckTokenCount(
       encoding, field, info.max_target_tokens - 1, "send shorter text"));
-  const TextSpan place = PlaceOf(text, chat.end, segments);
+  const TextSpan place = PlaceOf(text, chat.end, prompt_texts);
   for (const Token& token : encoding.tokens) {
     out.text_tokens += !token.special &&
                        static_cast<size_t>(token.byte_end) > place.begin &&

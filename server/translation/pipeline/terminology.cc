@@ -210,14 +210,14 @@ absl::StatusOr<Terminology> Terminology::Create(const GlossaryOptions& options,
 }
 
 absl::StatusOr<std::vector<Glossary::Match>> Terminology::Find(
-    const Segment& segment, const AliveCheck& check_alive) const {
-  const std::vector<TextSpan>& spans = segment.protected_spans;
+    const Passage& passage, const AliveCheck& check_alive) const {
+  const std::vector<TextSpan>& spans = passage.protected_spans;
   TRIVIUM_ASSIGN_OR_RETURN(
       std::vector<Glossary::Match> matches,
-      glossary_.Find(segment.span.Of(segment.text), check_alive));
+      glossary_.Find(passage.span.Of(passage.text), check_alive));
   std::erase_if(matches, [&](Glossary::Match& match) {
-    match.span = {segment.span.begin + match.span.begin,
-                  segment.span.begin + match.span.end};
+    match.span = {passage.span.begin + match.span.begin,
+                  passage.span.begin + match.span.end};
     const auto next = std::partition_point(
         spans.begin(), spans.end(),
         [&](TextSpan other) { return other.end <= match.span.begin; });
@@ -227,10 +227,10 @@ absl::StatusOr<std::vector<Glossary::Match>> Terminology::Find(
 }
 
 absl::StatusOr<Terminology::Terms> Terminology::TermsOf(
-    const Segment& segment, std::span<const TextSpan> tokens, bool all,
+    const Passage& passage, std::span<const TextSpan> tokens, bool all,
     const AliveCheck& check_alive) const {
   TRIVIUM_ASSIGN_OR_RETURN(const std::vector<Glossary::Match> matches,
-                           Find(segment, check_alive));
+                           Find(passage, check_alive));
   Terms terms;
   for (const Glossary::Match& match : matches) {
     const bool full = terms.phrases.size() == kMaxRequiredPhrases;
@@ -263,11 +263,11 @@ void Terminology::Require(const std::vector<RequiredPhrase>& phrases,
       decoding->beam_size, std::min(decoding->beam_size + more, max_beam_size));
 }
 
-absl::Status Terminology::Report(const Segment& segment,
+absl::Status Terminology::Report(const Passage& passage,
                                  const AliveCheck& check_alive,
                                  TranslatedText* translation) const {
   TRIVIUM_ASSIGN_OR_RETURN(const std::vector<Glossary::Match> matches,
-                           Find(segment, check_alive));
+                           Find(passage, check_alive));
   // `needed`: how often the source has had each target term so far. `counts`:
   // how often each hypothesis has it.
   std::map<std::string_view, size_t> needed;

@@ -40,15 +40,15 @@ class Terminology {
                                             const Model& writer,
                                             const AliveCheck& check_alive);
 
-  // A segment of a text in which to look for terms. No term overlaps a
+  // A passage of a text in which to look for terms. No term overlaps a
   // protected span.
-  struct Segment {
+  struct Passage {
     std::string_view text;
     TextSpan span;
     const std::vector<TextSpan>& protected_spans;  // in the text; ascending
   };
 
-  // The terms of a segment.
+  // The terms of a passage.
   struct Terms {
     std::vector<RequiredPhrase> phrases;  // at most kMaxRequiredPhrases
     size_t uses = 0;                      // including those without a phrase
@@ -56,16 +56,16 @@ class Terminology {
   // `tokens`: [source ids] the bytes of the text that each token of the model's
   // source stands for; empty for a token that stands for none. `all`: include
   // terms that no token stands for. Returns the error of `check_alive`.
-  absl::StatusOr<Terms> TermsOf(const Segment& segment,
+  absl::StatusOr<Terms> TermsOf(const Passage& passage,
                                 std::span<const TextSpan> tokens, bool all,
                                 const AliveCheck& check_alive) const;
   // Makes the search write the phrases. Adds beams for each, up to
   // `max_beam_size`.
   void Require(const std::vector<RequiredPhrase>& phrases, int max_beam_size,
                DecodingOptions* decoding) const;
-  // Appends to `translation`, which translates the segment, the terms of the
+  // Appends to `translation`, which translates the passage, the terms of the
   // source and the hypotheses that miss each.
-  absl::Status Report(const Segment& segment, const AliveCheck& check_alive,
+  absl::Status Report(const Passage& passage, const AliveCheck& check_alive,
                       TranslatedText* translation) const;
 
  private:
@@ -74,7 +74,7 @@ class Terminology {
 
   // Returns matches as bytes of the text.
   absl::StatusOr<std::vector<Glossary::Match>> Find(
-      const Segment& segment, const AliveCheck& check_alive) const;
+      const Passage& passage, const AliveCheck& check_alive) const;
 
   Glossary glossary_;
   bool endings_;

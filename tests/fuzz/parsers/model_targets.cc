@@ -294,8 +294,8 @@ void RunChatTemplate(std::string_view bytes) {
   if (!chat.ok()) return;
   const auto prompt = chat->Render({.messages = bytes});
   if (!prompt.ok()) return;
-  for (const ChatSegment& segment : *prompt) {
-    Ensure(!segment.text.empty(), "a segment has a text");
+  for (const PromptText& prompt_text : *prompt) {
+    Ensure(!prompt_text.text.empty(), "no text is empty");
   }
 }
 

@@ -26,14 +26,14 @@ std::optional<std::string> Render(const ChatTemplate& chat_template,
   list[0]["function"]["parameters"]["properties"]["options"]
       ["additionalProperties"] = {{"type", "string"}};
   const std::string json = messages.dump(), tools = list.dump();
-  const auto segments =
+  const auto prompt_texts =
       chat_template.Render({.messages = json,
                             .tools = tools,
                             .variables = variables,
                             .add_generation_prompt = answer.is_null()});
-  if (!segments.ok()) return std::nullopt;
+  if (!prompt_texts.ok()) return std::nullopt;
   std::string text;
-  for (const ChatSegment& segment : *segments) text += segment.text;
+  for (const PromptText& prompt_text : *prompt_texts) text += prompt_text.text;
   return text.substr(text.rfind(kQuestion) + sizeof(kQuestion) - 1);
 }
 

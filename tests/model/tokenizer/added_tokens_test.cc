@@ -15,17 +15,17 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Returns the segments of a text, with tokens in brackets.
+// Returns the pre-tokens of a text, with tokens in brackets.
 std::vector<std::string> Cut(const std::vector<AddedToken>& tokens,
                              const std::string& text,
                              const Normalizer* normalizer = nullptr) {
   const auto model = UnigramModel::Create({{"a", 0.0}}, {}).value();
   const AddedTokens added(tokens, *model, normalizer);
-  const Segments segments = added.Extract(text, normalizer);
+  const PreTokenizedText pre_tokenized = added.Extract(text, normalizer);
   std::vector<std::string> parts;
-  for (const auto& segment : segments.segments) {
-    std::string part(segment.view(segments.text));
-    if (segment.token >= 0) part = fmt::format("[{}]", part);
+  for (const auto& pre_token : pre_tokenized.pre_tokens) {
+    std::string part(pre_token.view(pre_tokenized.text));
+    if (pre_token.token >= 0) part = fmt::format("[{}]", part);
     parts.push_back(std::move(part));
   }
   return parts;

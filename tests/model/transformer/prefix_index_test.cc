@@ -43,14 +43,14 @@ TEST(PrefixIndexTest, EqualTokensAfterAnotherPrefixAreNotFound) {
   EXPECT_FALSE(index.Contains(5));
 }
 
-TEST(PrefixIndexTest, SuccessorsOfAForgottenSegmentAreNotFound) {
+TEST(PrefixIndexTest, SuccessorsOfAForgottenNodeAreNotFound) {
   PrefixIndex index(8, 1);
   const PrefixIndex::Id first =
       index.Register(PrefixIndex::kNone, "", Tokens{1}, Blocks{0});
   index.Register(first, "", Tokens{2}, Blocks{1});
   index.Forget(0);
   EXPECT_EQ(index.Find(PrefixIndex::kNone, "", Tokens{1}), nullptr);
-  // An equal segment returns with another id, so its successors differ.
+  // An equal node returns with another id, so its successors differ.
   const PrefixIndex::Id again =
       index.Register(PrefixIndex::kNone, "", Tokens{1}, Blocks{0});
   EXPECT_NE(again, first);

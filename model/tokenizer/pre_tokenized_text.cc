@@ -1,17 +1,17 @@
-#include "model/tokenizer/segments.h"
+#include "model/tokenizer/pre_tokenized_text.h"
 
 #include <algorithm>
 
 namespace trivium {
 
-void Segments::Append(const NormalizedText& normalized, int32_t token) {
+void PreTokenizedText::Append(const NormalizedText& normalized, int32_t token) {
   status.Update(normalized.status());
   if (normalized.text().empty()) return;
   const uint32_t begin = static_cast<uint32_t>(text.size());
   text += normalized.text();
   spans.insert(spans.end(), normalized.spans().begin(),
                normalized.spans().end());
-  segments.push_back({begin, static_cast<uint32_t>(text.size()), token});
+  pre_tokens.push_back({begin, static_cast<uint32_t>(text.size()), token});
 }
 
 bool Overlaps(std::span<const ByteSpan> spans, uint32_t begin, uint32_t end) {
@@ -23,7 +23,7 @@ bool Overlaps(std::span<const ByteSpan> spans, uint32_t begin, uint32_t end) {
 
 void AppendSplit(size_t begin, size_t end, std::span<const ByteSpan> matches,
                  SplitBehavior behavior, bool invert,
-                 std::vector<Segments::Segment>* out) {
+                 std::vector<PreTokenizedText::PreToken>* out) {
   const size_t first = out->size();
   bool previous_match = false;
   const auto part = [&](uint32_t from, uint32_t to, bool is_match) {

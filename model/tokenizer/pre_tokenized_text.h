@@ -1,5 +1,5 @@
-#ifndef TRIVIUM_MODEL_TOKENIZER_SEGMENTS_H_
-#define TRIVIUM_MODEL_TOKENIZER_SEGMENTS_H_
+#ifndef TRIVIUM_MODEL_TOKENIZER_PRE_TOKENIZED_TEXT_H_
+#define TRIVIUM_MODEL_TOKENIZER_PRE_TOKENIZED_TEXT_H_
 
 #include <cstdint>
 #include <span>
@@ -21,10 +21,10 @@ enum class SplitBehavior {
   kContiguous,          // as kIsolated, but neighbouring matches stay together
 };
 
-// A normalized text on its way through the pre-tokenizers, cut into segments.
-// Each segment is an added token or will be an input of the model.
-struct Segments {
-  struct Segment {
+// A normalized text on its way through the pre-tokenizers, cut into pre-tokens.
+// Each pre-token is an added token or will be an input of the model.
+struct PreTokenizedText {
+  struct PreToken {
     uint32_t begin;  // bytes of `text`
     uint32_t end;
     int32_t token;  // the added token; -1: none
@@ -35,11 +35,11 @@ struct Segments {
 
   std::string text;
   std::vector<ByteSpan> spans;  // [text bytes] their origins
-  std::vector<Segment> segments;
+  std::vector<PreToken> pre_tokens;
   // The first failure of a step; the other members mean nothing then.
   absl::Status status;
 
-  // Appends a text as one segment.
+  // Appends a text as one pre-token.
   void Append(const NormalizedText& normalized, int32_t token);
 };
 
@@ -47,13 +47,13 @@ struct Segments {
 bool Overlaps(std::span<const ByteSpan> spans, uint32_t begin, uint32_t end);
 
 // Splits text[begin, end) at `matches` (ascending, disjoint, in the same bytes
-// as `begin`) and appends the remaining parts to `out` as segments without
+// as `begin`) and appends the remaining parts to `out` as pre-tokens without
 // token. `invert`: the text between the matches counts as matches, each match
 // as a part.
 void AppendSplit(size_t begin, size_t end, std::span<const ByteSpan> matches,
                  SplitBehavior behavior, bool invert,
-                 std::vector<Segments::Segment>* out);
+                 std::vector<PreTokenizedText::PreToken>* out);
 
 }  // namespace trivium
 
-#endif  // TRIVIUM_MODEL_TOKENIZER_SEGMENTS_H_
+#endif  // TRIVIUM_MODEL_TOKENIZER_PRE_TOKENIZED_TEXT_H_

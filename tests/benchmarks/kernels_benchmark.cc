@@ -64,6 +64,7 @@ __attribute__((target("avx512f"))) float FloatsOfAvx512(int steps) {
   benchmark::DoNotOptimize(factor);
   const __m512 x = _mm512_set1_ps(factor);
   for (int step = 0; step < steps; ++step) {
+#pragma GCC unroll 12  // kChains, so that sums stay in registers
     for (__m512& sum : sums) sum = _mm512_fmadd_ps(sum, x, x);
   }
   for (const __m512& sum : sums) sums[0] = _mm512_add_ps(sums[0], sum);
@@ -77,6 +78,7 @@ __attribute__((target("avx512f,avx512vnni"))) float BytesOfVnni(int steps) {
   benchmark::DoNotOptimize(factor);
   const __m512i x = _mm512_set1_epi8(factor);
   for (int step = 0; step < steps; ++step) {
+#pragma GCC unroll 12  // kChains, so that sums stay in registers
     for (__m512i& sum : sums) sum = _mm512_dpbusd_epi32(sum, x, x);
   }
   for (const __m512i& sum : sums) sums[0] = _mm512_add_epi32(sums[0], sum);
@@ -90,6 +92,7 @@ __attribute__((target("avx2,fma"))) float FloatsOfAvx2(int steps) {
   benchmark::DoNotOptimize(factor);
   const __m256 x = _mm256_set1_ps(factor);
   for (int step = 0; step < steps; ++step) {
+#pragma GCC unroll 12  // kChains, so that sums stay in registers
     for (__m256& sum : sums) sum = _mm256_fmadd_ps(sum, x, x);
   }
   for (const __m256& sum : sums) sums[0] = _mm256_add_ps(sums[0], sum);

@@ -14,12 +14,14 @@
 #include "model/kernels/max_sim.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 #include <memory>
 #include <type_traits>
 
+#include "hwy/cache_control.h"
 #include "model/kernels/runtime.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -39,10 +41,19 @@ inline constexpr int kMaxSimColumns = 16;
 inline constexpr int kMaxSimBytes = 64;
 // Rows are multiplied in blocks of a divisor of this.
 inline constexpr int kMaxSimRows = 12;
-// The most columns whose sums are kept at once: texts of tens of thousands of
+// The most columns whose bounds are kept at once: texts of tens of thousands of
 // tokens may be compared.
 inline constexpr int kMaxSimBlock = 64;
 static_assert(kMaxSimBlock % kMaxSimColumns == 0);
+// Half a step, and the rounding of the multiplication by 1 / step.
+inline constexpr double kHalfStep = 0.5001;
+
+// Steps of a row whose largest |value| is `most`.
+inline constexpr float kMaxSimSteps = 127;
+// Steps of values outside this range are no ordinary numbers.
+inline constexpr float kMaxSimLeast = 1e-15f, kMaxSimMost = 1e15f;
+// The rows of a block, padded to vectors.
+inline constexpr int kMaxSimRowLanes = 16;
 
 // The floats of a document.
 struct DocumentRows {
@@ -51,26 +62,31 @@ struct DocumentRows {
   int size;
 };
 
-// The range of a document; `sum` is not finite if a value is not.
-struct DocumentRange {
-  float most = 0;     // |value|
-  float longest = 0;  // square of a row's length
-  float sum = 0;      // of the squares of lengths
+// A document rounded to bytes.
+struct DocumentBytes {
+  uint8_t* bytes;  // [rows, stride], 128 more than the number of steps
+  int stride;
+  float* steps;    // [rows]
+  float* lengths;  // [rows] in steps
 };
 
-// Documents as bytes [rows, stride] times `columns` columns of a query [quads,
-// query_stride, 4].
-struct ByteProduct {
-  const uint8_t* document;
-  int rows;  // a multiple of kMaxSimRows
-  int stride;
-  const int8_t* query;
+// Columns of a query, of which `count` are rows.
+struct QueryColumns {
+  const int8_t* bytes;  // [quads, stride, 4]
   int quads;
-  int query_stride;
-  int columns;        // a multiple of kMaxSimColumns
-  int counted;        // rows whose maxima count
-  int32_t* products;  // [rows, columns]
-  int32_t* largest;   // [columns]
+  int stride;
+  int columns;  // a multiple of kMaxSimColumns
+  int count;
+  const int32_t* starts;  // [columns]
+  const float* slack;     // [columns]
+  const float* slope;     // [columns]
+  const float* rows;      // [count, size] unrounded
+};
+
+// Bounds of products, in steps of the query's rows.
+struct ProductBounds {
+  float* upper;  // [rows, columns]
+  float* lower;  // [columns] the largest of a column
 };
 
 }  // namespace trivium
@@ -96,7 +112,9 @@ HWY_INLINE void ProductsOf(const float* const* a, const float* const* b,
   }
   int k = 0;
   for (; k + kSums <= size; k += kSums) {
+    HWY_UNROLL(4)  // or sums are kept in memory
     for (int p = 0; p < kPairs; ++p) {
+      HWY_UNROLL(4)
       for (int v = 0; v < kVectors; ++v) {
         const int i = k + v * kLanes;
         at[p][v] = hn::Add(
@@ -122,126 +140,235 @@ float ProductOfRows(const float* a, const float* b, int size) {
   return product;
 }
 
-DocumentRange RangeOf(const DocumentRows& document) {
-  const F32 d;
-  DocumentRange range;
-  auto most = hn::Zero(d);
-  for (int row = 0; row < document.rows; ++row) {
-    const float* const x =
-        document.values + static_cast<size_t>(row) * document.size;
-    auto squares = hn::Zero(d);
-    ForEachVector(d, document.size, [&](int k, auto some) HWY_ATTR {
-      const auto v = some.Load(d, x + k);
-      most = hn::Max(most, hn::Abs(v));
-      squares = hn::MulAdd(v, v, squares);
-    });
-    const float square = hn::GetLane(hn::SumOfLanes(d, squares));
-    range.longest = std::max(range.longest, square);
-    range.sum += square;
+// Combines lanes of v until at most four are left, and stores these.
+template <class D, class F>
+HWY_INLINE void StoreFour(D d, hn::Vec<D> v, F combine, hn::TFromD<D>* four) {
+#if HWY_TARGET != HWY_SCALAR  // which has no halves
+  if constexpr (hn::MaxLanes(D()) > 4) {
+    const hn::Half<D> half;
+    return StoreFour(half,
+                     combine(hn::LowerHalf(half, v), hn::UpperHalf(half, v)),
+                     combine, four);
   }
-  range.most = hn::GetLane(hn::MaxOfLanes(d, most));
-  return range;
+#endif
+  hn::StoreU(v, d, four);
 }
 
-// Sets bytes to round(value * factor) + 128. Writes whole vectors.
-void ToBytes(const DocumentRows& document, float factor, int stride,
-             uint8_t* bytes) {
+// Rounds kRows rows from `first` on, of which those from document.rows on do
+// not exist; false if one cannot be rounded. Rows do each step together, as
+// each step waits for the one before.
+template <bool kVnni, int kRows>
+HWY_INLINE bool RoundRows(const DocumentRows& document, int first,
+                          const DocumentBytes& rounded) {
   const F32 d;
-  const hn::RebindToSigned<decltype(d)> d32;
-  const hn::Rebind<uint8_t, decltype(d)> d8;
-  const auto by = hn::Set(d, factor);
-  const auto middle = hn::Set(d32, 128);
-  for (int row = 0; row < document.rows; ++row) {
-    const float* const x =
-        document.values + static_cast<size_t>(row) * document.size;
-    uint8_t* const y = bytes + static_cast<size_t>(row) * stride;
-    ForEachVector(d, document.size, [&](int k, auto some) HWY_ATTR {
-      const auto steps = hn::NearestInt(hn::Mul(some.Load(d, x + k), by));
-      hn::StoreU(hn::DemoteTo(d8, hn::Add(steps, middle)), d8, y + k);
-    });
-  }
-}
-
-// kColumns vectors of columns from `column` on.
-template <bool kVnni, int kColumns>
-HWY_INLINE void MultiplyColumns(const ByteProduct& product, int column) {
-  const I32 d;
+  const I32 d32;
+  const hn::Rebind<uint8_t, F32> d8;
   const int lanes = static_cast<int>(hn::Lanes(d));
-  // Registers hold so many sums.
-  constexpr int kRows = HWY_TARGET == HWY_AVX3 ? kMaxSimRows : 4;
-  static_assert(kMaxSimRows % kRows == 0);
-  VI32 largest[kColumns];
-  for (auto& one : largest) {
-    one = hn::Set(d, std::numeric_limits<int32_t>::min());
+  const int rows = std::min(kRows, document.rows - first);
+  const float* const x =
+      document.values + static_cast<size_t>(first) * document.size;
+  uint8_t* const y =
+      rounded.bytes + static_cast<size_t>(first) * rounded.stride;
+  HWY_ALIGN int32_t partial[4 * kMaxSimRowLanes] = {};
+  for (int r = 0; r < rows; ++r) {
+    // As integers, infinity and NaN are more than numbers.
+    auto most = hn::Zero(d32);
+    ForEachVector(d, document.size, [&](int k, auto some) HWY_ATTR {
+      most = hn::Max(
+          most,
+          hn::BitCast(d32, hn::Abs(some.Load(
+                               d, x + static_cast<size_t>(r) * document.size +
+                                      k))));
+    });
+    StoreFour(
+        d32, most, [](auto a, auto b) HWY_ATTR { return hn::Max(a, b); },
+        partial + 4 * r);
   }
-  for (int row = 0; row < product.rows; row += kRows) {
-    VI32 sums[kRows][kColumns];
-    for (auto& of_row : sums) {
-      for (auto& sum : of_row) sum = hn::Zero(d);
+  HWY_ALIGN float factors[kMaxSimRowLanes];
+  const auto all = hn::Set(d, kMaxSimSteps);
+  for (int r = 0; r < kRows; r += lanes) {
+    VI32 a, b, c, e;
+    hn::LoadInterleaved4(d32, partial + 4 * r, a, b, c, e);
+    const auto most =
+        hn::BitCast(d, hn::Max(hn::Max(a, b), hn::Max(c, e)));
+    const auto zero = hn::Eq(most, hn::Zero(d));
+    if (!hn::AllTrue(d, hn::Or(zero, hn::And(hn::Gt(most, hn::Set(d, kMaxSimLeast)), hn::Lt(most, hn::Set(d, kMaxSimMost)))))) return false;
+    hn::Store(hn::IfThenZeroElse(zero, hn::Div(all, most)), d, factors + r);
+    hn::StoreU(hn::Div(most, all), d, rounded.steps + first + r);
+  }
+  const auto middle = hn::Set(d, 128.0f);
+  const auto middles = hn::Set(d32, static_cast<int32_t>(0x80808080));
+  for (int r = 0; r < rows; ++r) {
+    const float* const of_row = x + static_cast<size_t>(r) * document.size;
+    uint8_t* const bytes = y + static_cast<size_t>(r) * rounded.stride;
+    const auto by = hn::Set(d, factors[r]);
+    const auto round = [&](auto v) HWY_ATTR {
+      return hn::NearestInt(hn::MulAdd(v, by, middle));
+    };
+    int k = 0;
+#if HWY_TARGET == HWY_AVX3
+    for (; k + 4 * lanes <= document.size; k += 4 * lanes) {
+      StoreBytes({round(hn::LoadU(d, of_row + k)),
+                  round(hn::LoadU(d, of_row + k + lanes)),
+                  round(hn::LoadU(d, of_row + k + 2 * lanes)),
+                  round(hn::LoadU(d, of_row + k + 3 * lanes))},
+                 bytes + k);
     }
-    const auto* const x = reinterpret_cast<const int32_t*>(
-        product.document + static_cast<size_t>(row) * product.stride);
-    const auto* const q = reinterpret_cast<const int32_t*>(product.query);
-    const int stride = product.stride / 4;
-    for (int quad = 0; quad < product.quads; ++quad) {
-      VI32 of_query[kColumns];
-      for (int c = 0; c < kColumns; ++c) {
-        of_query[c] =
-            hn::LoadU(d, q + static_cast<size_t>(quad) * product.query_stride +
-                             column + c * lanes);
-      }
-      HWY_UNROLL(12)
-      for (int r = 0; r < kRows; ++r) {
-        const auto of_row =
-            hn::Set(d, x[static_cast<size_t>(r) * stride + quad]);
-        for (int c = 0; c < kColumns; ++c) {
-          sums[r][c] = AddDots<kVnni>(sums[r][c], of_row, of_query[c]);
-        }
+#endif
+    for (; k < document.size; k += lanes) {
+      const int count = std::min(lanes, document.size - k);
+      hn::StoreU(hn::DemoteTo(d8, round(LoadSome(d, of_row + k, count))), d8,
+                 bytes + k);
+    }
+    for (; k < rounded.stride; ++k) bytes[k] = 128;
+  }
+  for (int r = 0; r < rows; ++r) {
+    const auto* const quads = reinterpret_cast<const int32_t*>(
+        y + static_cast<size_t>(r) * rounded.stride);
+    // (x + 128) x - 128 x
+    auto squares = hn::Zero(d32);
+    auto sums = hn::Zero(d32);
+    for (int k = 0; k < rounded.stride / 4; k += lanes) {
+      const auto v = hn::LoadU(d32, quads + k);
+      const auto numbers = hn::Xor(v, middles);
+      squares = AddDots<kVnni>(squares, v, numbers);
+      sums = AddDots<kVnni>(sums, middles, numbers);
+    }
+    StoreFour(
+        d32, hn::Sub(squares, sums),
+        [](auto a, auto b) HWY_ATTR { return hn::Add(a, b); },
+        partial + 4 * r);
+  }
+  for (int r = 0; r < kRows; r += lanes) {
+    VI32 a, b, c, e;
+    hn::LoadInterleaved4(d32, partial + 4 * r, a, b, c, e);
+    const auto squares = hn::Add(hn::Add(a, b), hn::Add(c, e));
+    hn::StoreU(hn::Sqrt(hn::ConvertTo(d, squares)), d,
+               rounded.lengths + first + r);
+  }
+  return true;
+}
+
+// Bounds of the products of kRows rows from `row` on, of which `end` and later
+// ones do not count, with kColumns vectors of columns from `column` on.
+template <bool kVnni, int kRows, int kColumns>
+HWY_INLINE void BoundBlock(const DocumentBytes& document, int row, int end,
+                           const QueryColumns& query, int column,
+                           const float* ahead, const ProductBounds& bounds) {
+  const F32 d;
+  const I32 d32;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  VI32 sums[kRows][kColumns];
+  for (auto& of_row : sums) {
+    for (int c = 0; c < kColumns; ++c) {
+      of_row[c] = hn::LoadU(d32, query.starts + column + c * lanes);
+    }
+  }
+  const auto* const x = reinterpret_cast<const int32_t*>(
+      document.bytes + static_cast<size_t>(row) * document.stride);
+  const auto* const q = reinterpret_cast<const int32_t*>(query.bytes);
+  const int stride = document.stride / 4;
+  for (int quad = 0; quad < query.quads; ++quad) {
+    if (ahead != nullptr) {
+      HWY_UNROLL(3)
+      for (int i = 0; i < kRows / 4; ++i) {
+        hwy::Prefetch(ahead + quad * 4 * kRows + i * 16);
       }
     }
-    const int counted = std::min(kRows, product.counted - row);
+    VI32 of_query[kColumns];
+    for (int c = 0; c < kColumns; ++c) {
+      of_query[c] = hn::LoadU(
+          d32, q + static_cast<size_t>(quad) * query.stride + column +
+                   c * lanes);
+    }
+    HWY_UNROLL(12)
     for (int r = 0; r < kRows; ++r) {
-      int32_t* const y = product.products +
-                         static_cast<size_t>(row + r) * product.columns +
-                         column;
+      const auto of_row =
+          hn::Set(d32, x[static_cast<size_t>(r) * stride + quad]);
       for (int c = 0; c < kColumns; ++c) {
-        hn::StoreU(sums[r][c], d, y + c * lanes);
-        if (r < counted) largest[c] = hn::Max(largest[c], sums[r][c]);
+        sums[r][c] = AddDots<kVnni>(sums[r][c], of_row, of_query[c]);
       }
+    }
+  }
+  hn::Vec<F32> slack[kColumns], slope[kColumns], lower[kColumns];
+  for (int c = 0; c < kColumns; ++c) {
+    const int at = column + c * lanes;
+    slack[c] = hn::LoadU(d, query.slack + at);
+    slope[c] = hn::LoadU(d, query.slope + at);
+    lower[c] = hn::LoadU(d, bounds.lower + at);
+  }
+  HWY_UNROLL(12)
+  for (int r = 0; r < kRows; ++r) {
+    if (row + r >= end) break;
+    const auto step = hn::Set(d, document.steps[row + r]);
+    const auto length = hn::Set(d, document.lengths[row + r]);
+    float* const y = bounds.upper +
+                     static_cast<size_t>(row + r) * query.columns + column;
+    for (int c = 0; c < kColumns; ++c) {
+      const auto sum = hn::ConvertTo(d, sums[r][c]);
+      const auto error = hn::MulAdd(length, slope[c], slack[c]);
+      hn::StoreU(hn::Mul(hn::Add(sum, error), step), d, y + c * lanes);
+      lower[c] = hn::Max(lower[c], hn::Mul(hn::Sub(sum, error), step));
     }
   }
   for (int c = 0; c < kColumns; ++c) {
-    hn::StoreU(largest[c], d, product.largest + column + c * lanes);
+    hn::StoreU(lower[c], d, bounds.lower + column + c * lanes);
   }
 }
 
 template <bool kVnni>
-HWY_INLINE void MultiplyAllColumns(const ByteProduct& product) {
-  const int lanes = static_cast<int>(hn::Lanes(I32()));
-  int column = 0;
-  for (; column + 2 * lanes <= product.columns; column += 2 * lanes) {
-    MultiplyColumns<kVnni, 2>(product, column);
+HWY_INLINE bool BoundAll(const DocumentRows& document,
+                         const QueryColumns& query, bool round,
+                         const DocumentBytes& rounded,
+                         const ProductBounds& bounds) {
+  // Registers hold so many sums.
+  constexpr int kRows = HWY_TARGET == HWY_AVX3 ? kMaxSimRows : 4;
+  static_assert(kMaxSimRows % kRows == 0);
+  const int lanes = static_cast<int>(hn::Lanes(F32()));
+  std::fill_n(bounds.lower, query.columns,
+              -std::numeric_limits<float>::infinity());
+  for (int row = 0; row < document.rows; row += kRows) {
+    const int end = std::min(row + kRows, document.rows);
+    if (round && !RoundRows<kVnni, kRows>(document, row, rounded)) return false;
+    const float* ahead =
+        round ? document.values +
+                    static_cast<size_t>(std::min(end, document.rows - kRows)) *
+                        document.size
+              : nullptr;
+    int column = 0;
+    for (; column + 2 * lanes <= query.columns; column += 2 * lanes) {
+      BoundBlock<kVnni, kRows, 2>(rounded, row, end, query, column, ahead,
+                                  bounds);
+      ahead = nullptr;
+    }
+    for (; column < query.columns; column += lanes) {
+      BoundBlock<kVnni, kRows, 1>(rounded, row, end, query, column, ahead,
+                                  bounds);
+      ahead = nullptr;
+    }
   }
-  for (; column < product.columns; column += lanes) {
-    MultiplyColumns<kVnni, 1>(product, column);
-  }
+  std::fill(bounds.lower + query.count, bounds.lower + query.columns,
+            std::numeric_limits<float>::infinity());
+  return true;
 }
 
-void MultiplyBytes(const ByteProduct& product, bool vnni) {
-  if (HWY_TARGET == HWY_AVX3 && vnni) {
-    MultiplyAllColumns<true>(product);
-  } else {
-    MultiplyAllColumns<false>(product);
-  }
+// Bounds all products of a document with columns of a query, and rounds it
+// first if `round`; false if it cannot be rounded.
+bool BoundProducts(const DocumentRows& document, const QueryColumns& query,
+                   bool vnni, bool round, const DocumentBytes& rounded,
+                   const ProductBounds& bounds) {
+  return HWY_TARGET == HWY_AVX3 && vnni
+             ? BoundAll<true>(document, query, round, rounded, bounds)
+             : BoundAll<false>(document, query, round, rounded, bounds);
 }
 
-// Sets best[i] to the largest product of row i of `query` with the document
-// rows whose sum of bytes is above bound[i].
-void BestOfCandidates(const ByteProduct& product, const int32_t* bound,
-                      const float* query, const DocumentRows& document,
-                      float* best) {
+// Sets best[i] to the largest product of row i of the query with document rows
+// whose upper bound is not below the largest lower bound.
+void BestOfCandidates(const DocumentRows& document, const QueryColumns& query,
+                      const ProductBounds& bounds, float* best) {
   constexpr int kPairs = 4;
-  const I32 d;
+  const F32 d;
+  const I32 d32;
   const int lanes = static_cast<int>(hn::Lanes(d));
   // A vector's columns are stored at a time, after less than kPairs others.
   int32_t column[kPairs + hn::MaxLanes(d)];
@@ -251,8 +378,9 @@ void BestOfCandidates(const ByteProduct& product, const int32_t* bound,
     constexpr int kCount = decltype(count)::value;
     const float* of_query[kCount];
     for (int p = 0; p < kCount; ++p) {
-      of_query[p] = query + static_cast<size_t>(column[waiting - kCount + p]) *
-                                document.size;
+      of_query[p] =
+          query.rows +
+          static_cast<size_t>(column[waiting - kCount + p]) * document.size;
     }
     float products[kCount];
     ProductsOf<kCount>(of_query, row + waiting - kCount, document.size,
@@ -263,17 +391,19 @@ void BestOfCandidates(const ByteProduct& product, const int32_t* bound,
     }
     waiting -= kCount;
   };
-  for (int j = 0; j < product.counted; ++j) {
-    const int32_t* const y =
-        product.products + static_cast<size_t>(j) * product.columns;
+  for (int j = 0; j < document.rows; ++j) {
+    const float* const upper =
+        bounds.upper + static_cast<size_t>(j) * query.columns;
     const float* const of_document =
         document.values + static_cast<size_t>(j) * document.size;
-    for (int c = 0; c < product.columns; c += lanes) {
-      const auto above = hn::Gt(hn::LoadU(d, y + c), hn::LoadU(d, bound + c));
-      if (hn::AllFalse(d, above)) continue;
+    for (int c = 0; c < query.columns; c += lanes) {
+      const auto may_be = hn::Ge(hn::LoadU(d, upper + c),
+                                 hn::LoadU(d, bounds.lower + c));
+      if (hn::AllFalse(d, may_be)) continue;
       // CompressStore is slow on Zen 4.
-      hn::StoreU(hn::Compress(hn::Iota(d, c), above), d, column + waiting);
-      const auto count = static_cast<int>(hn::CountTrue(d, above));
+      hn::StoreU(hn::Compress(hn::Iota(d32, c), hn::RebindMask(d32, may_be)),
+                 d32, column + waiting);
+      const auto count = static_cast<int>(hn::CountTrue(d, may_be));
       for (int p = 0; p < count; ++p) row[waiting + p] = of_document;
       waiting += count;
       while (waiting >= kPairs) {
@@ -291,20 +421,13 @@ HWY_AFTER_NAMESPACE();
 namespace trivium {
 
 HWY_EXPORT(ProductOfRows);
-HWY_EXPORT(RangeOf);
-HWY_EXPORT(ToBytes);
-HWY_EXPORT(MultiplyBytes);
+HWY_EXPORT(BoundProducts);
 HWY_EXPORT(BestOfCandidates);
 
 namespace {
 
 // Sums of bytes of longer rows might not fit into 32 bits.
 constexpr int kMostSize = 1 << 15;
-// Steps of values outside this range are no ordinary numbers.
-constexpr float kLeast = 1e-15f, kMost = 1e15f;
-constexpr float kSteps = 127;
-// Half a step, and the rounding of the multiplication by 1 / step.
-constexpr double kHalfStep = 0.5001;
 
 constexpr int RoundUp(int n, int to) { return (n + to - 1) / to * to; }
 
@@ -324,39 +447,43 @@ MaxSimQuery::MaxSimQuery(const float* rows, int count, int size)
 void MaxSimQuery::Pack() {
   columns_ = RoundUp(count_, kMaxSimColumns);
   const int quads = RoundUp(size_, 4) / 4;
-  const size_t bytes = static_cast<size_t>(quads) * columns_ * 4;
-  bytes_.assign(bytes, 0);
+  bytes_.assign(static_cast<size_t>(quads) * columns_ * 4, 0);
+  starts_.assign(columns_, 0);
   slack_.assign(columns_, 0);
   slope_.assign(columns_, 0);
-  const double root = std::sqrt(static_cast<double>(size_));
-  // RowProduct's, with room.
-  const double rounding = (size_ / 8 + 16) * 0x1p-23;
+  // |e_d| in steps.
+  const double document_error =
+      kHalfStep * std::sqrt(static_cast<double>(size_));
+  // RowProduct's and that of the bounds themselves, with room.
+  const double rounding = (size_ / 8 + 32) * 0x1p-23;
   for (int i = 0; i < count_; ++i) {
     const float* const row = &rows_[static_cast<size_t>(i) * size_];
     float most = 0;
-    double length = 0;
+    double squares = 0;
     for (int k = 0; k < size_; ++k) {
       most = std::max(most, std::fabs(row[k]));
-      length += double{row[k]} * row[k];
+      squares += double{row[k]} * row[k];
     }
-    if (most == 0 && length == 0) most = kSteps;
-    if (!std::isfinite(length) || !(most > kLeast) || !(most < kMost)) return;
-    length = std::sqrt(length);
-    const double step = double{most} / kSteps;
-    double errors = 0;
+    if (squares == 0 && most == 0) most = kMaxSimSteps;
+    if (!std::isfinite(squares) || !(most > kMaxSimLeast) || !(most < kMaxSimMost)) return;
+    const double step = double{most} / kMaxSimSteps;
+    double error_squares = 0;
+    int32_t sum = 0;
     for (int k = 0; k < size_; ++k) {
       const double steps = std::nearbyint(row[k] / step);
-      const double error = row[k] - step * steps;
-      errors += error * error;
-      bytes_[(static_cast<size_t>(k / 4) * columns_ + i) * 4 + k % 4] =
-          static_cast<int8_t>(steps);
+      const double error = row[k] / step - steps;
+      error_squares += error * error;
+      const auto byte = static_cast<int8_t>(steps);
+      sum += byte;
+      bytes_[(static_cast<size_t>(k / 4) * columns_ + i) * 4 + k % 4] = byte;
     }
-    errors = std::sqrt(errors) * (1 + 1e-6);
-    // + 2: the sums are whole numbers, and these are floats.
+    const double length = std::sqrt(squares) / step;
+    const double error = std::sqrt(error_squares);
+    starts_[i] = -128 * sum;
     slack_[i] = static_cast<float>(
-        2 * kHalfStep * root * (length + errors) / step * (1 + 1e-6) + 2);
-    slope_[i] = static_cast<float>(2 * (errors + rounding * length) / step *
-                                   (1 + 1e-6));
+        (1 + rounding) * length * document_error * (1 + 1e-5));
+    slope_[i] =
+        static_cast<float>((error + rounding * length) * (1 + 1e-5));
   }
   packed_ = true;
 }
@@ -376,73 +503,54 @@ double MaxSimQuery::ComparePlainly(const float* document, int rows) const {
   return sum;
 }
 
-void MaxSimQuery::SetBounds(int first, int columns, float steps,
-                            const int32_t* largest, int32_t* bound) const {
-  for (int i = 0; i < columns; ++i) {
-    const int column = first + i;
-    const float below = slack_[column] + slope_[column] * steps;
-    constexpr float kAll = 0x1p30f;
-    bound[i] =
-        column < count_
-            ? largest[i] - static_cast<int32_t>(below < kAll ? below : kAll) - 1
-            : std::numeric_limits<int32_t>::max();
-  }
-}
-
 double MaxSimQuery::Compare(const float* document, int rows) const {
   if (count_ == 0 || rows == 0) return 0;
-  const DocumentRows of_document = {document, rows, size_};
-  DocumentRange range;
   // A few rows are compared as quickly as they are rounded.
-  if (packed_ && rows >= 4) range = HWY_DYNAMIC_DISPATCH(RangeOf)(of_document);
-  if (!std::isfinite(range.sum) || !(range.most > kLeast) ||
-      !(range.most < kMost)) {
-    return ComparePlainly(document, rows);
-  }
+  if (!packed_ || rows < 4) return ComparePlainly(document, rows);
   const int stride = RoundUp(size_, kMaxSimBytes);
-  const int padded = RoundUp(rows, kMaxSimRows);
-  // Columns are a whole number of cache lines of sums.
-  static_assert(kMaxSimColumns * sizeof(int32_t) == kMaxSimBytes);
-  const int most_columns = std::min(columns_, kMaxSimBlock);
-  const size_t sum_bytes =
-      static_cast<size_t>(padded + 2) * most_columns * sizeof(int32_t);
-  const size_t filled = static_cast<size_t>(rows) * stride;
-  const size_t all = static_cast<size_t>(padded) * stride;
-  size_t size = sum_bytes + all + kMaxSimBytes;
+  const size_t padded = RoundUp(rows, kMaxSimRows);
+  const size_t most_columns = std::min(columns_, kMaxSimBlock);
+  const size_t bytes = padded * stride;
+  const size_t numbers = padded + kMaxSimRowLanes;
+  const size_t floats = (padded + 1) * most_columns + 2 * numbers;
+  size_t size = bytes + floats * sizeof(float) + kMaxSimBytes;
   const auto memory = std::make_unique_for_overwrite<std::byte[]>(size);
   void* aligned = memory.get();
-  std::align(kMaxSimBytes, sum_bytes + all, aligned, size);
-  auto* const sums = static_cast<int32_t*>(aligned);
-  auto* const bytes = static_cast<uint8_t*>(aligned) + sum_bytes;
-  // The bytes after a row's end are multiplied with zeros, and the rows after
-  // the last do not count; they must only be numbers.
-  if (stride != size_) std::fill_n(bytes, filled, uint8_t{0});
-  std::fill(bytes + filled, bytes + all, uint8_t{0});
-  HWY_DYNAMIC_DISPATCH(ToBytes)
-  (of_document, kSteps / range.most, stride, bytes);
-  // The rounding of the squares' sum is far below a thousandth.
-  const float steps = 1.001f * std::sqrt(range.longest) / (range.most / kSteps);
+  std::align(kMaxSimBytes, size - kMaxSimBytes, aligned, size);
+  // All bounds are aligned to cache lines, too.
+  static_assert(kMaxSimColumns * sizeof(float) == kMaxSimBytes);
+  auto* const upper =
+      reinterpret_cast<float*>(static_cast<std::byte*>(aligned) + bytes);
+  const ProductBounds bounds = {.upper = upper,
+                                .lower = upper + padded * most_columns};
+  const DocumentBytes rounded = {
+      .bytes = static_cast<uint8_t*>(aligned),
+      .stride = stride,
+      .steps = bounds.lower + most_columns,
+      .lengths = bounds.lower + most_columns + numbers};
+  // Rows after the last are multiplied but do not count.
+  std::fill(rounded.bytes + static_cast<size_t>(rows) * stride,
+            rounded.bytes + bytes, uint8_t{0});
+  const DocumentRows of_document = {document, rows, size_};
+  const bool vnni = ActiveIsa() >= Isa::kAvx512Vnni;
   std::vector<float> best(count_, -std::numeric_limits<float>::infinity());
   for (int first = 0; first < count_; first += kMaxSimBlock) {
-    const int columns = std::min(columns_ - first, kMaxSimBlock);
-    const ByteProduct product = {
-        .document = bytes,
-        .rows = padded,
-        .stride = stride,
-        .query = bytes_.data() + static_cast<size_t>(first) * 4,
+    const QueryColumns query = {
+        .bytes = bytes_.data() + static_cast<size_t>(first) * 4,
         .quads = RoundUp(size_, 4) / 4,
-        .query_stride = columns_,
-        .columns = columns,
-        .counted = rows,
-        .products = sums,
-        .largest = sums + static_cast<size_t>(padded) * columns};
-    HWY_DYNAMIC_DISPATCH(MultiplyBytes)
-    (product, ActiveIsa() >= Isa::kAvx512Vnni);
-    int32_t* const bound = product.largest + columns;
-    SetBounds(first, columns, steps, product.largest, bound);
+        .stride = columns_,
+        .columns = std::min(columns_ - first, kMaxSimBlock),
+        .count = std::min(count_ - first, kMaxSimBlock),
+        .starts = starts_.data() + first,
+        .slack = slack_.data() + first,
+        .slope = slope_.data() + first,
+        .rows = rows_.data() + static_cast<size_t>(first) * size_};
+    if (!HWY_DYNAMIC_DISPATCH(BoundProducts)(of_document, query, vnni,
+                                             first == 0, rounded, bounds)) {
+      return ComparePlainly(document, rows);
+    }
     HWY_DYNAMIC_DISPATCH(BestOfCandidates)
-    (product, bound, rows_.data() + static_cast<size_t>(first) * size_,
-     of_document, best.data() + first);
+    (of_document, query, bounds, best.data() + first);
   }
   double sum = 0;
   for (const float one : best) sum += one;

@@ -34,10 +34,6 @@ class MaxSimQuery {
  private:
   void Pack();
   double ComparePlainly(const float* document, int rows) const;
-  // Sets bound[i] for query row `first` + i: document rows with a sum of bytes
-  // above it are candidates. The longest document row is `steps` steps long.
-  void SetBounds(int first, int columns, float steps, const int32_t* largest,
-                 int32_t* bound) const;
 
   int count_;
   int size_;
@@ -47,8 +43,10 @@ class MaxSimQuery {
   int columns_ = 0;  // count_, padded
   // [size / 4, columns_, 4] Not a Buffer: a call may keep thousands of queries.
   AlignedVector<int8_t> bytes_;
-  // [columns_] The largest product and one that may be larger differ by at most
-  // slack_ + slope_ * (longest row / step), in steps of both.
+  // [columns_] Products of bytes start at these, as the document's are 128 more.
+  std::vector<int32_t> starts_;
+  // [columns_] A product and its product of bytes differ by at most
+  // slack_ + slope_ * (length of the document row's bytes), in steps of both.
   std::vector<float> slack_;
   std::vector<float> slope_;
 };

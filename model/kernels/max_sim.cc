@@ -1,9 +1,10 @@
 #include "model/kernels/max_sim.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
-#include <utility>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "model/kernels/max_sim.cc"
@@ -103,26 +104,30 @@ HWY_INLINE void CompareCandidates(int32_t* candidates, int count,
 void BestProducts(const ProductBounds& bounds, const DocumentRows& document,
                   const float* query, float* best) {
   const F32 d;
-  const I32 d32;
   const int lanes = static_cast<int>(hn::Lanes(d));
   // So many, and those of one row more.
   constexpr int kCandidates = 512;
-  int32_t candidates[kCandidates + kBoundedColumns + hn::MaxLanes(d) +
-                     kPairsAtOnce];
+  int32_t candidates[kCandidates + kBoundedColumns + kPairsAtOnce];
   int count = 0;
   for (int row = 0; row < document.rows; ++row) {
     const float* const upper =
         bounds.upper() + static_cast<size_t>(row) * bounds.columns();
-    // No branches: a CPU would guess half of those with candidates wrong.
+    uint64_t possible = 0;  // a bit for each column
     for (int c = 0; c < bounds.columns(); c += lanes) {
-      const auto possible =
+      const auto mask =
           hn::Ge(hn::LoadU(d, upper + c), hn::LoadU(d, bounds.lower() + c));
-      // CompressStore is slow on Zen 4.
-      hn::StoreU(hn::Compress(hn::Iota(d32, row * kBoundedColumns + c),
-                              hn::RebindMask(d32, possible)),
-                 d32, candidates + count);
-      count += static_cast<int>(hn::CountTrue(d, possible));
+      uint16_t bits = 0;
+      hn::StoreMaskBits(d, mask, reinterpret_cast<uint8_t*>(&bits));
+      possible |= uint64_t{bits} << c;
     }
+    const auto add = [&]() HWY_ATTR {
+      candidates[count] = row * kBoundedColumns + std::countr_zero(possible);
+      count += possible != 0;
+      possible &= possible - 1;
+    };
+    // Without a branch, which a CPU could not foresee; more than one are rare.
+    add();
+    while (possible != 0) add();
     if (count >= kCandidates) {
       CompareCandidates(candidates, count, document, query, best);
       count = 0;

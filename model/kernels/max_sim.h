@@ -1,10 +1,10 @@
 #ifndef TRIVIUM_MODEL_KERNELS_MAX_SIM_H_
 #define TRIVIUM_MODEL_KERNELS_MAX_SIM_H_
 
-#include <cstdint>
+#include <optional>
 #include <vector>
 
-#include "model/kernels/buffer.h"
+#include "model/kernels/product_bounds.h"
 
 namespace trivium {
 
@@ -17,10 +17,9 @@ float RowProduct(const float* a, const float* b, int size);
 //
 //   sum over query rows i of max over document rows j of RowProduct(i, j)
 //
-// All products are first computed of 8-bit numbers, which is several times
-// faster. The error of such a product is bounded (max_sim.cc), so most document
-// rows cannot have the largest product. RowProduct of the others decides:
-// results have the bits of the formula above.
+// Bounds of all products are computed first (product_bounds.h), so most
+// document rows cannot have the largest product. RowProduct of the others
+// decides: results have the bits of the formula above.
 class MaxSimQuery {
  public:
   // Copies `rows` [count, size].
@@ -28,29 +27,17 @@ class MaxSimQuery {
 
   int size() const { return size_; }
   int count() const { return count_; }
-  // `document` is [rows, size]; 0 if one has no rows.
-  double Compare(const float* document, int rows) const;
+  // `values` is a document [rows, size]; 0 if one has no rows.
+  double Compare(const float* values, int rows) const;
 
  private:
-  void Pack();
-  double ComparePlainly(const float* document, int rows) const;
-  // Sets bound[i] for query row `first` + i: document rows with a sum of bytes
-  // above it are candidates. The longest document row is `steps` steps long.
-  void SetBounds(int first, int columns, float steps, const int32_t* largest,
-                 int32_t* bound) const;
+  double ComparePlainly(const DocumentRows& document) const;
 
   int count_;
   int size_;
   std::vector<float> rows_;  // [count, size]
-  // False if the rows cannot be quantized: they are compared plainly.
-  bool packed_ = false;
-  int columns_ = 0;  // count_, padded
-  // [size / 4, columns_, 4] Not a Buffer: a call may keep thousands of queries.
-  AlignedVector<int8_t> bytes_;
-  // [columns_] The largest product and one that may be larger differ by at most
-  // slack_ + slope_ * (longest row / step), in steps of both.
-  std::vector<float> slack_;
-  std::vector<float> slope_;
+  // None if the rows cannot be rounded: they are compared plainly.
+  std::optional<QueryBytes> bytes_;
 };
 
 }  // namespace trivium

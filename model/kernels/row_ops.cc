@@ -25,26 +25,6 @@ Range RangeOf(const float* HWY_RESTRICT x, int n) {
   return range.Get();
 }
 
-#if HWY_TARGET == HWY_AVX3
-// Stores the 64 integers of four vectors as bytes, clamped to [0, most].
-HWY_INLINE void StoreBytes(const VI32 (&four)[4], int most,
-                           uint8_t* HWY_RESTRICT bytes) {
-  const hn::Full512<int16_t> d16;
-  const hn::Full512<int32_t> d32;
-  const hn::Full512<uint8_t> d8;
-  const auto low = hn::ReorderDemote2To(d16, four[0], four[1]);
-  const auto high = hn::ReorderDemote2To(d16, four[2], four[3]);
-  // Debian's Highway lacks this instruction.
-  const hn::Vec512<uint8_t> saturated{_mm512_packus_epi16(low.raw, high.raw)};
-  // Now each 128 bits hold four numbers of every vector.
-  const auto ordered = hn::TableLookupLanes(
-      hn::BitCast(d32,
-                  hn::Min(saturated, hn::Set(d8, static_cast<uint8_t>(most)))),
-      hn::SetTableIndices(d32, kQuadsOfFour));
-  hn::StoreU(hn::BitCast(d8, ordered), d8, bytes);
-}
-#endif
-
 RowScale QuantizeRow(const float* HWY_RESTRICT x, int n, Range range,
                      uint8_t* HWY_RESTRICT q) {
   constexpr int kLevels = 255;
@@ -69,7 +49,7 @@ RowScale QuantizeRow(const float* HWY_RESTRICT x, int n, Range range,
     for (int v = 0; v < 4; ++v) {
       four[v] = round(hn::LoadU(d, x + i + v * lanes));
     }
-    StoreBytes(four, kLevels, q + i);
+    StoreBytes(four, q + i);
   }
 #endif
   const auto most = hn::Set(d32, kLevels);

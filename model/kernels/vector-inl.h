@@ -28,6 +28,23 @@ using VI32 = hn::Vec<I32>;
 alignas(64) inline constexpr int32_t kQuadsOfFour[] = {
     0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
 
+#if HWY_TARGET == HWY_AVX3
+// Stores the 64 integers of four vectors as bytes; they saturate.
+HWY_INLINE void StoreBytes(const VI32 (&four)[4], uint8_t* HWY_RESTRICT bytes) {
+  const hn::Full512<int16_t> d16;
+  const hn::Full512<int32_t> d32;
+  const hn::Full512<uint8_t> d8;
+  const auto low = hn::ReorderDemote2To(d16, four[0], four[1]);
+  const auto high = hn::ReorderDemote2To(d16, four[2], four[3]);
+  // Debian's Highway lacks this instruction.
+  const hn::Vec512<uint8_t> saturated{_mm512_packus_epi16(low.raw, high.raw)};
+  // Now each 128 bits hold four numbers of every vector.
+  const auto ordered = hn::TableLookupLanes(
+      hn::BitCast(d32, saturated), hn::SetTableIndices(d32, kQuadsOfFour));
+  hn::StoreU(hn::BitCast(d8, ordered), d8, bytes);
+}
+#endif
+
 // Highway's MaskedLoad and BlendedStore for masks of FirstN that touch nothing
 // beyond the mask. On CPUs without such instructions, Highway's own read all
 // lanes and write back what they read.

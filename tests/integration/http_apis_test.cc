@@ -408,7 +408,7 @@ TEST_F(HttpTest, AcceptsOpenAisCompletionOptions) {
                           json{{"logit_bias", {1}}},
                           json{{"stream_options", {{"include_usage", true}}}},
                           json{{"stream", 1}},
-                          json{{"guided_json", {{"not", {{"const", 1}}}}}},
+                          json{{"guided_json", {{"not", {{"format", "date"}}}}}},
                           json{{"presence_penalty", 3}},
                           json{{"stop", {1}}}}) {
     json all = body;

@@ -224,15 +224,20 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Alternatives(
     } else {
       auto merged = document_.Merge(rest, branches[i], branch, depth);
       if (!merged.ok()) return Joined(branch, merged.status());
-      if (unnamed != nullptr && merged->is_object()) {
-        (*merged)["unevaluatedProperties"] = *unnamed;
-      }
       whole.push_back(*std::move(merged));
     }
   }
   std::vector<bool> excludes(whole.size(), false);
   if (exclusive) {
-    TRIVIUM_ASSIGN_OR_RETURN(excludes, Exclude(place, depth, &whole));
+    TRIVIUM_ASSIGN_OR_RETURN(excludes, Exclude(branches, place, depth, &whole));
+  }
+  for (size_t i = 0; unnamed != nullptr && i < whole.size(); ++i) {
+    if (excludes[i]) {
+      return SchemaError(Below(pointer, "unevaluatedProperties"),
+                         "is not supported beside a oneOf of schemas that "
+                         "share values");
+    }
+    if (whole[i].is_object()) whole[i]["unevaluatedProperties"] = *unnamed;
   }
   std::vector<ExpressionId> choices;
   for (size_t i = 0; i < whole.size(); ++i) {
@@ -255,7 +260,8 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Alternatives(
 }
 
 absl::StatusOr<std::vector<bool>> SchemaCompiler::Exclude(
-    const std::string& place, int depth, std::vector<Schema>* branches) {
+    const Schema& given, const std::string& place, int depth,
+    std::vector<Schema>* branches) {
   const std::vector<Schema> whole = *branches;
   std::vector<bool> excludes(whole.size(), false);
   for (size_t i = 0; i < whole.size(); ++i) {
@@ -266,7 +272,7 @@ absl::StatusOr<std::vector<bool>> SchemaCompiler::Exclude(
       if (disjoint) continue;
       for (const auto& [one, other] : {std::pair(i, j), std::pair(j, i)}) {
         auto left = document_.Merge((*branches)[one],
-                                    Schema{{"not", whole[other]}}, place,
+                                    Schema{{"not", given[other]}}, place,
                                     depth);
         if (absl::IsInvalidArgument(left.status())) {
           return SchemaError(

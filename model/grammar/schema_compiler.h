@@ -43,9 +43,11 @@ class SchemaCompiler {
                                             const char* keyword,
                                             const std::string& pointer,
                                             int depth);
-  // Asks each schema of a oneOf for values that those do not meet with which it
-  // may share some. Returns which of them this changes. [branches]
-  absl::StatusOr<std::vector<bool>> Exclude(const std::string& place, int depth,
+  // Asks each schema of a oneOf, of which `given` is the list, for values that
+  // those do not meet with which it may share some. `branches` are the schemas
+  // with what stands beside the oneOf. Returns which this changes. [branches]
+  absl::StatusOr<std::vector<bool>> Exclude(const Schema& given,
+                                            const std::string& place, int depth,
                                             std::vector<Schema>* branches);
   // A schema of anyOf or oneOf that OpenAPI's discriminator tells by the
   // property `tag`: a value must have it. Sets `whole` to the schema that says
@@ -63,7 +65,6 @@ class SchemaCompiler {
     std::optional<CharDfa> texts;  // of strings
     int64_t shortest = 0, longest = -1;  // in characters; -1: without limit
     std::optional<NumberBound> low, high;
-    std::optional<Schema> excluded;
     bool Meets(const Schema& value) const;
   };
   absl::StatusOr<ListedConditions> ConditionsOfListed(

@@ -150,6 +150,12 @@ constexpr std::pair<std::string_view, JsonTypes> kTypeNames[] = {
     {"string", kStringType},  {"array", kArrayType},
     {"object", kObjectType}};
 
+bool IsKnownAnnotation(std::string_view key) {
+  return key.starts_with("x-") ||
+         std::find(std::begin(kAnnotations), std::end(kAnnotations), key) !=
+             std::end(kAnnotations);
+}
+
 // The least number of letters that are added, left out, replaced or swapped to
 // make one word of the other, as far as it is at most 2; else 3.
 size_t Distance(std::string_view a, std::string_view b) {
@@ -326,9 +332,11 @@ absl::StatusOr<const Schema*> SchemaDocument::Resolve(
 }
 
 bool SchemaDocument::IsAnnotation(std::string_view key) {
-  return key.starts_with("x-") ||
-         std::find(std::begin(kAnnotations), std::end(kAnnotations), key) !=
-             std::end(kAnnotations);
+  return IsKnownAnnotation(key) ||
+         (key != "$id" && key != "id" &&
+          std::none_of(
+              kKeywords.begin(), kKeywords.end(),
+              [key](const Keyword& keyword) { return keyword.name == key; }));
 }
 
 bool SchemaDocument::Restricts(const Schema& schema) {
@@ -369,7 +377,7 @@ absl::Status SchemaDocument::CheckKeywords(const Schema& schema,
                                            JsonTypes types,
                                            std::string_view pointer) {
   for (const auto& [key, value] : schema.items()) {
-    if (IsAnnotation(key)) continue;
+    if (IsKnownAnnotation(key)) continue;
     const auto error = [pointer, &key = key](std::string_view what) {
       return SchemaError(Below(pointer, key), what);
     };

@@ -82,6 +82,7 @@ class SchemaDocument {
   // Returns what "$ref" points to. `pointer` is the place of the reference.
   absl::StatusOr<const Schema*> Resolve(const std::string& reference,
                                         std::string_view pointer) const;
+  // True for keywords that restrict no value, and for those that are not known.
   static bool IsAnnotation(std::string_view key);
   // True if the schema has a keyword that is not an annotation.
   static bool Restricts(const Schema& schema);

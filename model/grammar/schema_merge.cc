@@ -263,6 +263,8 @@ absl::StatusOr<Schema> SchemaDocument::Merge(const Schema& first,
       for (const Schema& one : value) AddTo(key.c_str(), one, &merged);
     } else if (old == a.end() || *old == value) {
       merged[key] = value;
+    } else if (IsAnnotation(key)) {
+      // The first one stays.
     } else if (key == "pattern") {
       AddTo(kFurtherPatterns, value, &merged);
     } else if (value.is_array() && old->is_array() &&
@@ -286,8 +288,6 @@ absl::StatusOr<Schema> SchemaDocument::Merge(const Schema& first,
       }
     } else if (key == "items") {
       merged[key] = Both(*old, value);
-    } else if (IsAnnotation(key)) {
-      // The first one stays.
     } else {
       return SchemaError(Below(pointer, key),
                          "two different values are joined here, which is not "

@@ -187,10 +187,6 @@ absl::StatusOr<SchemaCompiler::Conditions> SchemaCompiler::ConditionsOf(
 }
 
 bool SchemaCompiler::ListedConditions::Meets(const Schema& value) const {
-  if (excluded.has_value() &&
-      std::find(excluded->begin(), excluded->end(), value) != excluded->end()) {
-    return false;
-  }
   if (value.is_string()) {
     const std::string& text = value.get_ref<const std::string&>();
     const int64_t length = static_cast<int64_t>(CountCharacters(text));
@@ -219,9 +215,7 @@ SchemaCompiler::ConditionsOfListed(const Schema& schema,
         !SchemaDocument::Concerns(key, types)) {
       continue;
     }
-    if (key == kExcluded) {
-      conditions.excluded = value;
-    } else if (key == "minLength" || key == "maxLength" || key == "pattern" ||
+    if (key == "minLength" || key == "maxLength" || key == "pattern" ||
                key == kFurtherPatterns || key == kOtherPatterns) {
       of_strings = true;
     } else if (key.ends_with("inimum") || key.ends_with("aximum")) {

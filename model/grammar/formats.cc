@@ -88,14 +88,13 @@ constexpr char kJsonPointer[] = "(?:/(?:[^~/]|~[01])*)*";
 // Expressions that ECMAScript, Python and RE2 read: characters, ".", classes of
 // a few ranges, groups of these, alternatives, and repetitions.
 std::string Regex() {
-  constexpr char kCount[] =
-      "(?:[*+?]|\\{[1-9][0-9]?\\}|\\{0,[1-9][0-9]?\\})?";
+  constexpr char kCount[] = "(?:[*+?]|\\{[1-9][0-9]?\\}|\\{0,[1-9][0-9]?\\})?";
   constexpr char kAtom[] =
       "(?:[A-Za-z0-9 _@:;,/#%&=!<>\"'~-]|\\\\[dDwWsS.*+?()$^|{}\\[\\]\\\\]|\\.|"
       "\\[\\^?(?:[A-Za-z0-9_ ]|a-z|A-Z|0-9|\\\\[dws.-])+\\])";
   const std::string sequence = fmt::format("(?:{}{})*", kAtom, kCount);
-  const std::string group = fmt::format("\\((?:\\?:)?{0}{1}(?:\\|{0}{1})*\\){2}",
-                                        kAtom, sequence, kCount);
+  const std::string group = fmt::format(
+      "\\((?:\\?:)?{0}{1}(?:\\|{0}{1})*\\){2}", kAtom, sequence, kCount);
   return fmt::format("\\^?(?:{0}{1}|{2})*(?:\\|(?:{0}{1}|{2})*)?\\$?", kAtom,
                      kCount, group);
 }

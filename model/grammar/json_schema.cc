@@ -205,8 +205,8 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Alternatives(
   }
   const bool exclusive = std::string_view(keyword) == "oneOf";
   if (exclusive && branches.size() > kMostExclusive) {
-    return SchemaError(
-        place, fmt::format("has more than {} schemas", kMostExclusive));
+    return SchemaError(place,
+                       fmt::format("has more than {} schemas", kMostExclusive));
   }
   std::vector<Schema> whole;
   std::vector<std::optional<ExpressionId>> made;
@@ -266,14 +266,20 @@ absl::StatusOr<std::vector<bool>> SchemaCompiler::Exclude(
   std::vector<bool> excludes(whole.size(), false);
   for (size_t i = 0; i < whole.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
-      TRIVIUM_ASSIGN_OR_RETURN(
-          const bool disjoint,
-          document_.Disjoint(whole[j], whole[i], place, depth));
-      if (disjoint) continue;
+      const auto disjoint =
+          document_.Disjoint(whole[j], whole[i], place, depth);
+      for (const size_t one : {j, i}) {
+        if (disjoint.ok()) break;
+        // The schema's own error has a better place.
+        TRIVIUM_RETURN_IF_ERROR(
+            Any(whole[one], fmt::format("{}/{}", place, one), depth + 1)
+                .status());
+      }
+      TRIVIUM_RETURN_IF_ERROR(disjoint.status());
+      if (*disjoint) continue;
       for (const auto& [one, other] : {std::pair(i, j), std::pair(j, i)}) {
-        auto left = document_.Merge((*branches)[one],
-                                    Schema{{"not", given[other]}}, place,
-                                    depth);
+        auto left = document_.Merge(
+            (*branches)[one], Schema{{"not", given[other]}}, place, depth);
         if (absl::IsInvalidArgument(left.status())) {
           return SchemaError(
               place,

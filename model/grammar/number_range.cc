@@ -254,11 +254,11 @@ absl::StatusOr<CharDfa> DecimalsEqualTo(double value, WorkBudget* work) {
   const Decimal decimal = DecimalOf(value);
   // Zero has a sign or none.
   const char* const sign = value == 0 ? "-?" : value < 0 ? "-" : "";
-  return DfaOf(decimal.fraction.empty()
-                   ? fmt::format("{}{}(?:\\.0+)?", sign, decimal.whole)
-                   : fmt::format("{}{}\\.{}0*", sign, decimal.whole,
-                                 decimal.fraction),
-               work);
+  return DfaOf(
+      decimal.fraction.empty()
+          ? fmt::format("{}{}(?:\\.0+)?", sign, decimal.whole)
+          : fmt::format("{}{}\\.{}0*", sign, decimal.whole, decimal.fraction),
+      work);
 }
 
 std::optional<DecimalStep> StepOf(double value) {

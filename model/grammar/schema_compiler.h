@@ -62,7 +62,7 @@ class SchemaCompiler {
   // What a schema that lists its values asks of them besides. Formats, and
   // keywords of arrays and objects, are not supported there.
   struct ListedConditions {
-    std::optional<CharDfa> texts;  // of strings
+    std::optional<CharDfa> texts;        // of strings
     int64_t shortest = 0, longest = -1;  // in characters; -1: without limit
     std::optional<NumberBound> low, high;
     bool Meets(const Schema& value) const;

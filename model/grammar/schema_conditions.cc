@@ -155,8 +155,8 @@ absl::StatusOr<std::vector<Schema>> SchemaDocument::Opposite(
         TRIVIUM_ASSIGN_OR_RETURN(std::vector<Schema> others,
                                  Opposite(value[i], pointer, depth + 1));
         TRIVIUM_ASSIGN_OR_RETURN(
-            none, Merge(none, AnyVariant(std::move(others)), pointer,
-                        depth + 1));
+            none,
+            Merge(none, AnyVariant(std::move(others)), pointer, depth + 1));
       }
       opposite.push_back(std::move(none));
     } else if ((key == "items" && !flat.contains("prefixItems") &&

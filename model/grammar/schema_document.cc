@@ -157,9 +157,10 @@ bool IsKnownAnnotation(std::string_view key) {
 }
 
 // The least number of letters that are added, left out, replaced or swapped to
-// make one word of the other, as far as it is at most 2; else 3.
+// make one word of the other; kFar if it is more than 2.
+constexpr size_t kFar = 3;
 size_t Distance(std::string_view a, std::string_view b) {
-  constexpr size_t kFar = 3, kMostLetters = 32;
+  constexpr size_t kMostLetters = 32;
   if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) >= kFar ||
       std::max(a.size(), b.size()) >= kMostLetters) {
     return kFar;
@@ -185,13 +186,18 @@ size_t Distance(std::string_view a, std::string_view b) {
 // is none.
 std::string_view Misspelt(std::string_view key) {
   const std::string lower = absl::AsciiStrToLower(std::string(key));
+  std::string_view nearest;
+  size_t least = kFar;
   for (const Keyword& keyword : kKeywords) {
     const std::string name = absl::AsciiStrToLower(std::string(keyword.name));
     // Of short words many are alike.
     const size_t most = name.size() < 6 ? 0 : name.size() < 9 ? 1 : 2;
-    if (Distance(lower, name) <= most) return keyword.name;
+    const size_t distance = Distance(lower, name);
+    if (distance > most || distance >= least) continue;
+    nearest = keyword.name;
+    least = distance;
   }
-  return {};
+  return nearest;
 }
 
 // True if there is a reference in the schema.
@@ -354,23 +360,14 @@ bool SchemaDocument::ForbidsAll(const Schema& schema) {
 }
 
 bool SchemaDocument::HasConditions(const Schema& schema) {
-  return std::any_of(
-      schema.items().begin(), schema.items().end(), [](const auto& item) {
-        const std::string& key = item.key();
-        switch (key.empty() ? 0 : key[0]) {
-          case 'n':
-            return key == "not";
-          case 'i':
-            return key == "if";
-          case 'd':
-            return key == "dependentRequired" || key == "dependentSchemas" ||
-                   key == "dependencies";
-          case 'u':
-            return key == "unevaluatedProperties";
-          default:
-            return false;
-        }
-      });
+  for (const auto& [key, value] : schema.items()) {
+    if (key == "not" || key == "if" || key == "dependentRequired" ||
+        key == "dependentSchemas" || key == "dependencies" ||
+        key == "unevaluatedProperties") {
+      return true;
+    }
+  }
+  return false;
 }
 
 absl::Status SchemaDocument::CheckKeywords(const Schema& schema,

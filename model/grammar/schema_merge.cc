@@ -257,9 +257,9 @@ absl::StatusOr<Schema> SchemaDocument::Merge(const Schema& first,
       }
       merged.erase("const");
       merged["enum"] = common;
-    } else if (value.is_array() && (key == kFurtherPatterns ||
-                                    key == kOtherPatterns ||
-                                    key == kExcluded)) {
+    } else if (value.is_array() &&
+               (key == kFurtherPatterns || key == kOtherPatterns ||
+                key == kExcluded)) {
       for (const Schema& one : value) AddTo(key.c_str(), one, &merged);
     } else if (old == a.end() || *old == value) {
       merged[key] = value;
@@ -418,9 +418,8 @@ absl::Status SchemaDocument::MergeProperties(const Schema& a, const Schema& b,
   // as well.
   const bool same = a_patterns && b_patterns &&
                     a.at("patternProperties") == b.at("patternProperties");
-  if ((a_patterns || b_patterns) &&
-      ((a_patterns && b_patterns && !same) || a_rest != nullptr ||
-       b_rest != nullptr)) {
+  if ((a_patterns || b_patterns) && ((a_patterns && b_patterns && !same) ||
+                                     a_rest != nullptr || b_rest != nullptr)) {
     const auto says_nothing = [](const Schema& schema) {
       return !schema.contains("properties") && RestOf(schema) == nullptr &&
              !schema.contains("patternProperties");

@@ -76,9 +76,8 @@ class PlaceSearch {
         if (place.has_value()) return place;
       }
     }
-    for (const char* keyword :
-         {"then", "else", "if", "not", "contains", "dependentSchemas",
-          "dependencies"}) {
+    for (const char* keyword : {"then", "else", "if", "not", "contains",
+                                "dependentSchemas", "dependencies"}) {
       const auto part = at.find(keyword);
       if (part == at.end() || !part->is_object()) continue;
       const std::string below = Below(pointer, keyword);

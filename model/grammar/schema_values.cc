@@ -216,7 +216,7 @@ SchemaCompiler::ConditionsOfListed(const Schema& schema,
       continue;
     }
     if (key == "minLength" || key == "maxLength" || key == "pattern" ||
-               key == kFurtherPatterns || key == kOtherPatterns) {
+        key == kFurtherPatterns || key == kOtherPatterns) {
       of_strings = true;
     } else if (key.ends_with("inimum") || key.ends_with("aximum")) {
       of_numbers = true;
@@ -286,8 +286,8 @@ absl::StatusOr<SchemaCompiler::NumberBounds> SchemaCompiler::BoundsOf(
                         bool upper) -> absl::Status {
     // Until draft 6, a boolean beside the bound said that it is exclusive.
     const auto flag = schema.find(exclusive_keyword);
-    const bool flagged = flag != schema.end() && flag->is_boolean() &&
-                         schema.contains(keyword);
+    const bool flagged =
+        flag != schema.end() && flag->is_boolean() && schema.contains(keyword);
     for (const bool exclusive_key : {false, true}) {
       if (exclusive_key && flagged) continue;
       const char* name = exclusive_key ? exclusive_keyword : keyword;
@@ -384,7 +384,7 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Number(const Schema& schema,
   }
   if (any && !step.has_value()) return text_.Number();
   absl::StatusOr<CharDfa> made =
-      !whole                 ? NumbersBetween(bounds.low, bounds.high, work_)
+      !whole ? NumbersBetween(bounds.low, bounds.high, work_)
       : bounds.low || bounds.high
           ? IntegersBetween(bounds.least, bounds.greatest, work_)
           : IntegersOfDigits(kMultipleDigits, work_);
@@ -410,9 +410,9 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Number(const Schema& schema,
   }
   if (digits.empty()) {
     return NothingMeets(
-        pointer, whole
-                     ? "no integer meets all of its bounds"
-                     : "no number of at most 15 digits meets all of its bounds");
+        pointer,
+        whole ? "no integer meets all of its bounds"
+              : "no number of at most 15 digits meets all of its bounds");
   }
   return grammar_.AsRule(digits.ToExpression(
       [this](const CodePointSet& set) { return text_.Encode(set); },
@@ -554,8 +554,9 @@ absl::StatusOr<ExpressionId> SchemaCompiler::UniqueArray(
       text_.Enclosed("[", grammar_.Graph(std::move(graph)), min == 0, "]"));
 }
 
-// Node (i, c): i items are written, of which at least c are those that are asked
-// for, or exactly c if they have a maximum. Counts end where none is asked for.
+// Node (i, c): i items are written, of which at least c are those that are
+// asked for, or exactly c if they have a maximum. Counts end where none is
+// asked for.
 absl::StatusOr<ExpressionId> SchemaCompiler::Containing(
     const Schema& schema, const std::string& pointer, int64_t min, int64_t max,
     int depth) {

@@ -338,10 +338,11 @@ TEST_F(ConstraintsTest, ChatsOfOpenAiTellWhatCannotBeHeld) {
     return json::parse(answer.body, nullptr, false)["error"];
   };
   EXPECT_EQ(
-      error({{"response_format",
-              {{"type", "json_schema"},
-               {"json_schema",
-                {{"name", "x"}, {"schema", {{"not", {{"format", "date"}}}}}}}}}})
+      error(
+          {{"response_format",
+            {{"type", "json_schema"},
+             {"json_schema",
+              {{"name", "x"}, {"schema", {{"not", {{"format", "date"}}}}}}}}}})
           .at("param"),
       "response_format.json_schema.schema");
   EXPECT_EQ(error({{"structured_outputs", {{"regex", "("}}}}).at("param"),

@@ -155,8 +155,8 @@ TEST(JsonSchemaTest, Formats) {
                             "^https?://[A-Za-z0-9]+$"}) {
     EXPECT_TRUE(accepts("regex", right)) << right;
   }
-  for (const char* wrong : {"(", "a)", "[", "a**", "+", "[z-a]", "a{2", "(?=a)",
-                            "(?:)*?)"}) {
+  for (const char* wrong :
+       {"(", "a)", "[", "a**", "+", "[z-a]", "a{2", "(?=a)", "(?:)*?)"}) {
     EXPECT_FALSE(accepts("regex", wrong)) << wrong;
   }
 }

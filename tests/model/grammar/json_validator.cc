@@ -44,8 +44,8 @@ bool IsValidObject(const json& value, const json& schema, const json& root) {
   }
   for (const char* keyword :
        {"dependentRequired", "dependentSchemas", "dependencies"}) {
-    for (const auto& [name, what] :
-         schema.value(keyword, json::object()).items()) {
+    const json dependent = schema.value(keyword, json::object());
+    for (const auto& [name, what] : dependent.items()) {
       const json also = what.is_array() ? json({{"required", what}}) : what;
       if (value.contains(name) && !IsValid(value, also, root)) return false;
     }
@@ -85,8 +85,8 @@ bool IsValidArray(const json& value, const json& schema, const json& root) {
     return false;
   }
   if (schema.contains("contains")) {
-    const size_t met = std::count_if(
-        value.begin(), value.end(), [&](const json& item) {
+    const size_t met =
+        std::count_if(value.begin(), value.end(), [&](const json& item) {
           return IsValid(item, schema["contains"], root);
         });
     if (met < schema.value("minContains", size_t{1}) ||

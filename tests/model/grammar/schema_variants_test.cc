@@ -73,7 +73,7 @@ TEST(SchemaVariantsTest, AcceptExactlyTheValidValues) {
       R"({"not":{"anyOf":[{"type":"string"},{"required":["a"]}]}})",
       R"({"not":{"allOf":[{"type":"object"},{"required":["a"]}]}})",
       R"({"not":{"oneOf":[{"type":"string"},{"type":"array"}]}})",
-      R"({"not":{"items":{"type":"integer"}}})",
+      R"({"not":{"items":{"type":"number"}}})",
       R"({"not":{"contains":{"const":"a"}}})",
       R"({"enum":["a","b",7,null],"not":{"const":"a"}})",
       R"({"enum":["a","ab",1,7],"minLength":2,"maximum":2})",
@@ -96,7 +96,7 @@ TEST(SchemaVariantsTest, AcceptExactlyTheValidValues) {
            "then":{"required":["c"]}},
           {"if":{"properties":{"a":{"const":1}}},
            "then":{"properties":{"b":{"type":"string"}}}}]})",
-      R"({"if":{"type":"object","maxProperties":1},"then":{"required":["a"]}})",
+      R"({"if":{"type":"object","minProperties":1},"then":{"required":["a"]}})",
       R"({"then":{"type":"null"},"else":{"type":"null"}})",
       R"({"if":true,"then":{"type":"object"}})",
       R"({"if":false,"then":{"type":"object"},"else":{"type":"array"}})",
@@ -156,8 +156,8 @@ TEST(SchemaVariantsTest, AcceptExactlyTheValidValues) {
     for (const json& value : universe) {
       const bool is_valid = IsValid(value, schema, schema);
       valid += is_valid;
-      EXPECT_EQ(Accepts(*constraint, value.dump()), is_valid)
-          << text << "\n" << value;
+      EXPECT_EQ(Accepts(*constraint, value.dump()), is_valid) << text << "\n"
+                                                              << value;
     }
     EXPECT_GT(valid, 0) << text;
     EXPECT_LT(valid, static_cast<int>(universe.size())) << text;
@@ -212,8 +212,8 @@ TEST(SchemaVariantsTest, MultiplesOfDecimals) {
   };
   for (const Step& step :
        {Step{"0.01", 10}, Step{"0.1", 100}, Step{"0.5", 500}, Step{"0.25", 250},
-        Step{"1.5", 1500}, Step{"0.05", 50}, Step{"0.001", 1},
-        Step{"0.003", 3}, Step{"2", 2000}, Step{"2.5", 2500}}) {
+        Step{"1.5", 1500}, Step{"0.05", 50}, Step{"0.001", 1}, Step{"0.003", 3},
+        Step{"2", 2000}, Step{"2.5", 2500}}) {
     const std::string schema =
         fmt::format(R"({{"type":"number","multipleOf":{},)", step.text);
     const auto any = ConstraintOf(
@@ -225,23 +225,22 @@ TEST(SchemaVariantsTest, MultiplesOfDecimals) {
     for (int n = -3000; n <= 30000; n += n % 50 == 0 ? 1 : 7) {
       const std::string text = json(n / 1000.0).dump();
       const bool whole = n % 1000 == 0;
-      const std::string spelled =
-          whole ? fmt::format("{}", n / 1000) : text;
+      const std::string spelled = whole ? fmt::format("{}", n / 1000) : text;
       const bool multiple = n % step.thousandths == 0;
       EXPECT_EQ(Accepts(*any, spelled), multiple) << step.text << " " << text;
-      EXPECT_EQ(Accepts(*bounded, spelled),
-                multiple && n >= -1200 && n < 7500)
+      EXPECT_EQ(Accepts(*bounded, spelled), multiple && n >= -1200 && n < 7500)
           << step.text << " " << text;
     }
-    for (const char* wrong : {"-0", "-0.0", "1.", ".5", "00", "0.0001", "1e3"}) {
+    for (const char* wrong :
+         {"-0", "-0.0", "1.", ".5", "00", "0.0001", "1e3"}) {
       EXPECT_FALSE(Accepts(*any, wrong)) << step.text << wrong;
     }
   }
   const auto cents = ConstraintOf(GrammarOfJsonSchema(
       R"({"type":"number","minimum":0,"multipleOf":0.01})"));
   ASSERT_NE(cents, nullptr);
-  for (const char* right : {"0.07", "0.29", "1.1", "19.99", "12345.67", "0",
-                            "5.00", "5.0"}) {
+  for (const char* right :
+       {"0.07", "0.29", "1.1", "19.99", "12345.67", "0", "5.00", "5.0"}) {
     EXPECT_TRUE(Accepts(*cents, right)) << right;
   }
   const auto integers = ConstraintOf(
@@ -273,13 +272,12 @@ TEST(SchemaVariantsTest, ManyConditionsStaySmall) {
                  {"allOf", json::array()}};
   for (int i = 0; i < 20; ++i) {
     const std::string kind = fmt::format("k{}", i);
-    schema["allOf"].push_back(
-        {{"if", {{"properties", {{"kind", {{"const", kind}}}}},
-                 {"required", {"kind"}}}},
-         {"then", {{"required", {"of " + kind}}}}});
+    schema["allOf"].push_back({{"if",
+                                {{"properties", {{"kind", {{"const", kind}}}}},
+                                 {"required", {"kind"}}}},
+                               {"then", {{"required", {"of " + kind}}}}});
   }
-  const auto constraint =
-      ConstraintOf(GrammarOfJsonSchema(schema.dump(), AnyOrder()));
+  const auto constraint = ConstraintOf(GrammarOfJsonSchema(schema.dump()));
   ASSERT_NE(constraint, nullptr);
   EXPECT_TRUE(Accepts(*constraint, R"({"kind":"k3","of k3":1})"));
   EXPECT_FALSE(Accepts(*constraint, R"({"kind":"k3","of k4":1})"));

@@ -214,28 +214,57 @@ absl::StatusOr<CharDfa> CharDfa::OfTexts(std::span<const std::string> texts,
   return dfa;
 }
 
-absl::StatusOr<CharDfa> CharDfa::MultiplesOf(int64_t divisor,
+absl::StatusOr<CharDfa> CharDfa::MultiplesOf(int64_t divisor, int places,
                                              WorkBudget* work) {
-  if (!work->Take(10 * static_cast<size_t>(divisor))) return work->status();
-  // State 0: nothing read; 1: a minus; 2: the number 0; 3 + r: digits with the
-  // remainder r.
+  // State 0: nothing read; 1: a minus; 2, 3: the number 0 and -0; then, for
+  // each remainder of the digits so far: the whole number, the point behind
+  // it, and 1 .. places digits behind that.
+  const size_t kinds = places == 0 ? 1 : static_cast<size_t>(places) + 2;
+  const size_t size = 4 + kinds * static_cast<size_t>(divisor);
+  if (!work->Take(10 * size)) return work->status();
+  if (size > kMostStates) return TooManyStates();
+  const auto state = [&](int64_t remainder, size_t kind) {
+    return static_cast<uint32_t>(4 + kind * static_cast<size_t>(divisor)) +
+           static_cast<uint32_t>(remainder);
+  };
   CharDfa dfa;
-  dfa.states_.resize(static_cast<size_t>(divisor) + 3);
-  const auto add_digits = [&](size_t state, int64_t remainder, int first) {
+  dfa.states_.resize(size);
+  const auto add_digits = [&](uint32_t from, int64_t remainder, int first,
+                              size_t kind) {
     for (int digit = first; digit <= 9; ++digit) {
       const char32_t c = static_cast<char32_t>('0' + digit);
-      const int64_t next = (remainder * 10 + digit) % divisor;
-      dfa.states_[state].edges.push_back(
-          {c, c, static_cast<uint32_t>(3 + next)});
+      dfa.states_[from].edges.push_back(
+          {c, c, state((remainder * 10 + digit) % divisor, kind)});
     }
   };
   dfa.states_[0].edges = {{'-', '-', 1}, {'0', '0', 2}};
-  add_digits(0, 0, 1);
-  add_digits(1, 0, 1);
   dfa.states_[2].accepts = true;
+  add_digits(0, 0, 1, 0);
+  if (places > 0) {
+    dfa.states_[1].edges = {{'0', '0', 3}};
+    for (const uint32_t zero : {2u, 3u}) {
+      dfa.states_[zero].edges = {{'.', '.', state(0, 1)}};
+    }
+  }
+  add_digits(1, 0, 1, 0);
   for (int64_t r = 0; r < divisor; ++r) {
-    dfa.states_[static_cast<size_t>(3 + r)].accepts = r == 0;
-    add_digits(static_cast<size_t>(3 + r), r, 0);
+    dfa.states_[state(r, 0)].edges.clear();
+    if (places > 0) {
+      dfa.states_[state(r, 0)].edges.push_back({'.', '.', state(r, 1)});
+      add_digits(state(r, 1), r, 0, 2);
+    }
+    add_digits(state(r, 0), r, 0, 0);
+    // What the digits are with all places.
+    int64_t scaled = r;
+    for (int place = places; place >= 0; --place) {
+      // `place` digits behind the point.
+      const size_t kind = place == 0 ? 0 : static_cast<size_t>(place) + 1;
+      dfa.states_[state(r, kind)].accepts = scaled == 0;
+      if (place > 0 && place < places) {
+        add_digits(state(r, kind), r, 0, kind + 1);
+      }
+      scaled = scaled * 10 % divisor;
+    }
   }
   return dfa;
 }

@@ -36,9 +36,11 @@ class CharDfa {
   // Exactly these texts, which are well-formed UTF-8.
   static absl::StatusOr<CharDfa> OfTexts(std::span<const std::string> texts,
                                          WorkBudget* work);
-  // Decimal integers that are multiples of `divisor`, at least 1, with a sign
-  // if they are negative, without leading zeros.
-  static absl::StatusOr<CharDfa> MultiplesOf(int64_t divisor, WorkBudget* work);
+  // Decimals that are multiples of `divisor` / 10^places, with at most `places`
+  // digits behind the point, a sign if they are negative, and no leading zeros.
+  // divisor >= 1.
+  static absl::StatusOr<CharDfa> MultiplesOf(int64_t divisor, int places,
+                                             WorkBudget* work);
   // Decimals without sign, exponent and leading zeros, of at most `digits`
   // digits; a zero before the point is not one of them.
   static CharDfa Decimals(size_t digits);

@@ -83,6 +83,22 @@ std::string Ipv6() {
   return fmt::format("(?:{})", result);
 }
 
+constexpr char kJsonPointer[] = "(?:/(?:[^~/]|~[01])*)*";
+
+// Expressions that ECMAScript, Python and RE2 read: characters, ".", classes of
+// a few ranges, groups of these, alternatives, and repetitions.
+std::string Regex() {
+  constexpr char kCount[] = "(?:[*+?]|\\{[1-9][0-9]?\\}|\\{0,[1-9][0-9]?\\})?";
+  constexpr char kAtom[] =
+      "(?:[A-Za-z0-9 _@:;,/#%&=!<>\"'~-]|\\\\[dDwWsS.*+?()$^|{}\\[\\]\\\\]|\\.|"
+      "\\[\\^?(?:[A-Za-z0-9_ ]|a-z|A-Z|0-9|\\\\[dws.-])+\\])";
+  const std::string sequence = fmt::format("(?:{}{})*", kAtom, kCount);
+  const std::string group = fmt::format(
+      "\\((?:\\?:)?{0}{1}(?:\\|{0}{1})*\\){2}", kAtom, sequence, kCount);
+  return fmt::format("\\^?(?:{0}{1}|{2})*(?:\\|(?:{0}{1}|{2})*)?\\$?", kAtom,
+                     kCount, group);
+}
+
 }  // namespace
 
 bool IsFormatOfAnyText(std::string_view format) {
@@ -96,7 +112,7 @@ std::optional<std::string> FormatExpression(std::string_view format) {
       {"idn-email", "email"},       {"name-email", "email"},
       {"idn-hostname", "hostname"}, {"iri", "uri"},
       {"uri-reference", "uri"},     {"iri-reference", "uri"},
-      {"multi-host-uri", "uri"}};
+      {"multi-host-uri", "uri"},    {"url", "uri"}};
   for (const auto& [wider, part] : kWider) {
     if (format == wider) return FormatExpression(part);
   }
@@ -115,6 +131,19 @@ std::optional<std::string> FormatExpression(std::string_view format) {
   }
   if (format == "ipv4") return Ipv4();
   if (format == "ipv6") return Ipv6();
+  if (format == "json-pointer") return kJsonPointer;  // RFC 6901
+  if (format == "relative-json-pointer") {
+    return fmt::format("(?:0|[1-9][0-9]{{0,8}})(?:#|{})", kJsonPointer);
+  }
+  if (format == "uri-template") {  // RFC 6570, names without dots
+    return "(?:[A-Za-z0-9._~:/?#@!$&()*+,;=-]|%[0-9A-Fa-f]{2}|"
+           "\\{[+#./;?&]?[A-Za-z0-9_]+(?::[1-9][0-9]{0,3}|\\*)?"
+           "(?:,[A-Za-z0-9_]+(?::[1-9][0-9]{0,3}|\\*)?)*\\})*";
+  }
+  if (format == "regex") return Regex();
+  if (format == "fraction") {  // pydantic's
+    return "-?[0-9]{1,18}(?:/[1-9][0-9]{0,17})?";
+  }
   // Pydantic's. A network of one address has no bits that must be zero.
   constexpr char kBits4[] = "/(?:3[0-2]|[12]?[0-9])";
   constexpr char kBits6[] = "/(?:12[0-8]|1[01][0-9]|[1-9]?[0-9])";

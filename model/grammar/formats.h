@@ -18,9 +18,9 @@ bool IsFormatOfAnyText(std::string_view format);
 // The names of the known formats, for error texts.
 inline constexpr char kFormatNames[] =
     "date, time, date-time, duration, email, hostname, ipv4, ipv6, uri, uuid, "
-    "uuid1, uuid3, uuid4, uuid5, base64, byte, binary, password, path, and "
-    "those "
-    "that pydantic and zod write";
+    "uuid1, uuid3, uuid4, uuid5, json-pointer, relative-json-pointer, "
+    "uri-template, regex, base64, byte, binary, password, path, and those that "
+    "pydantic and zod write";
 
 }  // namespace trivium
 

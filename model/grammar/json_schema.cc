@@ -73,6 +73,16 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Reference(
 absl::StatusOr<ExpressionId> SchemaCompiler::Any(const Schema& schema,
                                                  const std::string& pointer,
                                                  int depth) {
+  const absl::StatusOr<ExpressionId> values = Values(schema, pointer, depth);
+  if (variants_ > 0 && absl::IsOutOfRange(values.status())) {
+    return grammar_.Choice({});
+  }
+  return values;
+}
+
+absl::StatusOr<ExpressionId> SchemaCompiler::Values(const Schema& schema,
+                                                    const std::string& pointer,
+                                                    int depth) {
   if (depth > kMostSchemaDepth) {
     return SchemaError(
         pointer, fmt::format("is nested deeper than {}", kMostSchemaDepth));
@@ -98,12 +108,13 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Any(const Schema& schema,
       return Reference(reference->get<std::string>(), Below(pointer, "$ref"));
     }
   }
-  if (schema.contains("$ref") || schema.contains("allOf")) {
+  if (schema.contains("$ref") || schema.contains("allOf") ||
+      SchemaDocument::HasConditions(schema)) {
     const auto joined = document_.Merge(schema, Schema(true), pointer, depth);
     if (!joined.ok()) return Joined(pointer, joined.status());
     return Joined(pointer, Any(*joined, pointer, depth + 1));
   }
-  for (const char* keyword : {"anyOf", "oneOf"}) {
+  for (const char* keyword : {kVariants, "anyOf", "oneOf"}) {
     if (schema.contains(keyword)) {
       return Alternatives(schema, keyword, pointer, depth);
     }
@@ -112,6 +123,14 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Any(const Schema& schema,
     return Listed(schema, pointer, types);
   }
   if (!SchemaDocument::Restricts(schema)) return text_.Value();
+  if (const auto excluded = schema.find(kExcluded); excluded != schema.end()) {
+    for (const Schema& value : *excluded) {
+      if (value.is_structured() && (TypeOf(value) & types) != 0) {
+        return SchemaError(pointer,
+                           "a list or an object cannot be excluded as a whole");
+      }
+    }
+  }
   std::vector<ExpressionId> choices;
   if (types & kObjectType) {
     TRIVIUM_ASSIGN_OR_RETURN(const ExpressionId object,
@@ -134,8 +153,19 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Any(const Schema& schema,
         Number(schema, pointer, (types & kFractionType) == 0));
     choices.push_back(number);
   }
-  if (types & kBooleanType) choices.push_back(text_.Boolean());
-  if (types & kNullType) choices.push_back(text_.Null());
+  const auto excluded = schema.find(kExcluded);
+  if (excluded == schema.end()) {
+    if (types & kBooleanType) choices.push_back(text_.Boolean());
+    if (types & kNullType) choices.push_back(text_.Null());
+    return grammar_.Choice(std::move(choices));
+  }
+  for (const Schema& value : {Schema(true), Schema(false), Schema(nullptr)}) {
+    if ((TypeOf(value) & types) != 0 &&
+        std::find(excluded->begin(), excluded->end(), value) ==
+            excluded->end()) {
+      choices.push_back(text_.Constant(value));
+    }
+  }
   return grammar_.Choice(std::move(choices));
 }
 
@@ -143,15 +173,19 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Alternatives(
     const Schema& schema, const char* keyword, const std::string& pointer,
     int depth) {
   constexpr size_t kMostExclusive = 64;
-  const std::string place = Below(pointer, keyword);
+  const bool variants = std::string_view(keyword) == kVariants;
+  const std::string place = variants ? pointer : Below(pointer, keyword);
   const Schema& branches = schema.at(keyword);
   if (!branches.is_array() || branches.empty()) {
     return SchemaError(place, "must be a list of schemas");
   }
   std::optional<std::string> tag;
   Schema rest = Schema::object();
+  const Schema* unnamed = nullptr;
   for (const auto& [key, value] : schema.items()) {
-    if (key == "discriminator") {
+    if (key == kUnnamed) {
+      unnamed = &value;
+    } else if (key == "discriminator" && !variants) {
       const Schema* const name = PartAt(value, "propertyName");
       if (name == nullptr || !name->is_string()) {
         return SchemaError(Below(pointer, key),
@@ -162,60 +196,113 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Alternatives(
       rest[key] = value;
     }
   }
-  const bool joined = SchemaDocument::Restricts(rest);
+  const bool joined =
+      SchemaDocument::Restricts(rest) || unnamed != nullptr || variants;
   if (joined && tag.has_value()) {
     Schema& required = rest["required"];
     if (required.is_null()) required = Schema::array();
     if (required.is_array()) required.push_back(*tag);
   }
   const bool exclusive = std::string_view(keyword) == "oneOf";
+  if (exclusive && branches.size() > kMostExclusive) {
+    return SchemaError(place,
+                       fmt::format("has more than {} schemas", kMostExclusive));
+  }
   std::vector<Schema> whole;
-  std::vector<ExpressionId> choices;
+  std::vector<std::optional<ExpressionId>> made;
   for (size_t i = 0; i < branches.size(); ++i) {
-    const std::string branch = fmt::format("{}/{}", place, i);
+    const std::string branch =
+        variants ? pointer : fmt::format("{}/{}", place, i);
+    made.emplace_back();
     if (!joined && tag.has_value()) {
       Schema tagged;
       TRIVIUM_ASSIGN_OR_RETURN(
-          const ExpressionId choice,
-          Tagged(branches[i], *tag, branch, depth, &tagged));
-      choices.push_back(choice);
-      if (exclusive) whole.push_back(std::move(tagged));
-      continue;
+          made.back(), Tagged(branches[i], *tag, branch, depth, &tagged));
+      whole.push_back(std::move(tagged));
+    } else if (!joined) {
+      whole.push_back(exclusive ? branches[i] : Schema());
+    } else {
+      auto merged = document_.Merge(rest, branches[i], branch, depth);
+      if (!merged.ok()) return Joined(branch, merged.status());
+      whole.push_back(*std::move(merged));
     }
-    if (!joined) {
-      TRIVIUM_ASSIGN_OR_RETURN(const ExpressionId choice,
-                               Any(branches[i], branch, depth + 1));
-      choices.push_back(choice);
-      if (exclusive) whole.push_back(branches[i]);
-      continue;
-    }
-    auto merged = document_.Merge(rest, branches[i], branch, depth);
-    if (!merged.ok()) return Joined(branch, merged.status());
-    const auto choice = Joined(branch, Any(*merged, branch, depth + 1));
-    whole.push_back(*std::move(merged));
-    if (!choice.ok()) return choice.status();
-    choices.push_back(*choice);
   }
+  std::vector<bool> excludes(whole.size(), false);
   if (exclusive) {
-    if (whole.size() > kMostExclusive) {
-      return SchemaError(
-          place, fmt::format("has more than {} schemas", kMostExclusive));
+    TRIVIUM_ASSIGN_OR_RETURN(excludes, Exclude(branches, place, depth, &whole));
+  }
+  for (size_t i = 0; unnamed != nullptr && i < whole.size(); ++i) {
+    if (excludes[i]) {
+      return SchemaError(Below(pointer, "unevaluatedProperties"),
+                         "is not supported beside a oneOf of schemas that "
+                         "share values");
     }
-    for (size_t i = 0; i < whole.size(); ++i) {
-      for (size_t j = 0; j < i; ++j) {
-        TRIVIUM_ASSIGN_OR_RETURN(
-            const bool disjoint,
-            document_.Disjoint(whole[j], whole[i], place, depth));
-        if (disjoint) continue;
-        return SchemaError(
-            place, fmt::format("a value may be of both {} and {}, which is not "
-                               "supported; write anyOf, or a required property "
-                               "with another const in each",
-                               j, i));
+    if (whole[i].is_object()) whole[i]["unevaluatedProperties"] = *unnamed;
+  }
+  std::vector<ExpressionId> choices;
+  for (size_t i = 0; i < whole.size(); ++i) {
+    const std::string branch =
+        variants ? pointer : fmt::format("{}/{}", place, i);
+    if (!made[i].has_value() || excludes[i]) {
+      // A part of a variant that no value meets is left out.
+      const int within = variants || excludes[i] ? 1 : 0;
+      const bool is_whole = joined || exclusive;
+      variants_ += within;
+      absl::StatusOr<ExpressionId> choice =
+          Any(is_whole ? whole[i] : branches[i], branch, depth + 1);
+      variants_ -= within;
+      if (joined || excludes[i]) choice = Joined(branch, std::move(choice));
+      TRIVIUM_ASSIGN_OR_RETURN(made[i], std::move(choice));
+    }
+    choices.push_back(*made[i]);
+  }
+  return grammar_.Choice(std::move(choices));
+}
+
+absl::StatusOr<std::vector<bool>> SchemaCompiler::Exclude(
+    const Schema& given, const std::string& place, int depth,
+    std::vector<Schema>* branches) {
+  const std::vector<Schema> whole = *branches;
+  std::vector<bool> excludes(whole.size(), false);
+  for (size_t i = 0; i < whole.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      const auto disjoint =
+          document_.Disjoint(whole[j], whole[i], place, depth);
+      for (const size_t one : {j, i}) {
+        if (disjoint.ok()) break;
+        // The schema's own error has a better place.
+        TRIVIUM_RETURN_IF_ERROR(
+            Any(whole[one], fmt::format("{}/{}", place, one), depth + 1)
+                .status());
+      }
+      TRIVIUM_RETURN_IF_ERROR(disjoint.status());
+      if (*disjoint) continue;
+      for (const auto& [one, other] : {std::pair(i, j), std::pair(j, i)}) {
+        auto left = document_.Merge(
+            (*branches)[one], Schema{{"not", given[other]}}, place, depth);
+        if (absl::IsInvalidArgument(left.status())) {
+          return SchemaError(
+              place,
+              fmt::format("a value may be of both {} and {}, which is not "
+                          "supported; write anyOf, or a required property "
+                          "with another const in each",
+                          j, i));
+        }
+        TRIVIUM_ASSIGN_OR_RETURN((*branches)[one], std::move(left));
+        excludes[one] = true;
       }
     }
   }
-  return grammar_.Choice(std::move(choices));
+  bool none = true;
+  for (const Schema& branch : *branches) {
+    TRIVIUM_ASSIGN_OR_RETURN(const bool impossible,
+                             document_.Impossible(branch, place, depth));
+    none = none && impossible;
+  }
+  if (none) {
+    return SchemaError(place, "each value of one is of another one, too");
+  }
+  return excludes;
 }
 
 absl::StatusOr<ExpressionId> SchemaCompiler::Tagged(const Schema& branch,
@@ -249,14 +336,6 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Tagged(const Schema& branch,
 absl::StatusOr<ExpressionId> SchemaCompiler::Listed(const Schema& schema,
                                                     const std::string& pointer,
                                                     JsonTypes types) {
-  for (const auto& [key, value] : schema.items()) {
-    if (key == "type" || key == "enum" || key == "const") continue;
-    if (SchemaDocument::Concerns(key, types)) {
-      return SchemaError(Below(pointer, key),
-                         "is not supported beside enum or const; list the "
-                         "values that are left");
-    }
-  }
   Schema values = Schema::array();
   if (const auto listed = schema.find("enum"); listed != schema.end()) {
     if (!listed->is_array()) {
@@ -275,11 +354,15 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Listed(const Schema& schema,
     if (in) values.push_back(*one);
   }
   std::vector<ExpressionId> choices;
+  TRIVIUM_ASSIGN_OR_RETURN(const ListedConditions conditions,
+                           ConditionsOfListed(schema, pointer, types));
   for (const Schema& value : values) {
-    if ((TypeOf(value) & types) != 0) choices.push_back(text_.Constant(value));
+    if ((TypeOf(value) & types) != 0 && conditions.Meets(value)) {
+      choices.push_back(text_.Constant(value));
+    }
   }
   if (choices.empty()) {
-    return SchemaError(pointer, "no listed value has the type");
+    return NothingMeets(pointer, "no listed value meets its other keywords");
   }
   return grammar_.Choice(std::move(choices));
 }
@@ -355,7 +438,12 @@ absl::StatusOr<Grammar> GrammarOfJsonSchema(std::string_view schema,
   }
   absl::StatusOr<Grammar> grammar =
       SchemaCompiler(&root, options, limits, &work).Compile();
-  if (!grammar.ok()) return WithPlaceIn(root, grammar.status());
+  if (!grammar.ok()) {
+    const absl::Status status = WithPlaceIn(root, grammar.status());
+    return absl::IsOutOfRange(status)
+               ? absl::InvalidArgumentError(status.message())
+               : status;
+  }
   return grammar;
 }
 

@@ -231,7 +231,7 @@ absl::StatusOr<CharDfa> NumbersBetween(std::optional<NumberBound> low,
     if (result.has_value()) result->value = -result->value;
     return result;
   };
-  const bool low_negative = low.has_value() && low->value < 0;
+  const bool low_negative = !low.has_value() || low->value < 0;
   const bool high_negative =
       high.has_value() &&
       (high->value < 0 || (high->value == 0 && high->exclusive));
@@ -248,6 +248,29 @@ absl::StatusOr<CharDfa> NumbersBetween(std::optional<NumberBound> low,
   TRIVIUM_ASSIGN_OR_RETURN(const CharDfa negative,
                            DecimalsBetween(least, negated(low), work));
   return result.UnionWithPrefix('-', negative);
+}
+
+absl::StatusOr<CharDfa> DecimalsEqualTo(double value, WorkBudget* work) {
+  const Decimal decimal = DecimalOf(value);
+  // Zero has a sign or none.
+  const char* const sign = value == 0 ? "-?" : value < 0 ? "-" : "";
+  return DfaOf(
+      decimal.fraction.empty()
+          ? fmt::format("{}{}(?:\\.0+)?", sign, decimal.whole)
+          : fmt::format("{}{}\\.{}0*", sign, decimal.whole, decimal.fraction),
+      work);
+}
+
+std::optional<DecimalStep> StepOf(double value) {
+  const Decimal decimal = DecimalOf(value);
+  const std::string digits = decimal.whole + decimal.fraction;
+  const int places = static_cast<int>(decimal.fraction.size());
+  const size_t first = digits.find_first_not_of('0');
+  if (first == digits.npos || digits.size() - first > kSignificantDigits ||
+      places > kMostPlaces) {
+    return std::nullopt;
+  }
+  return DecimalStep{std::stoll(digits.substr(first)), places};
 }
 
 }  // namespace trivium

@@ -27,10 +27,22 @@ struct NumberBound {
 
 // Decimals between the bounds, without an exponent and "-0". They have at most
 // 15 digits, a zero before the point not counted, so that every one is told
-// apart from the bounds as a double. At least one bound is given.
+// apart from the bounds as a double.
 absl::StatusOr<CharDfa> NumbersBetween(std::optional<NumberBound> low,
                                        std::optional<NumberBound> high,
                                        WorkBudget* work);
+
+// All decimals without an exponent that are equal to the value: 1, 1.0, 1.00.
+absl::StatusOr<CharDfa> DecimalsEqualTo(double value, WorkBudget* work);
+
+// units / 10^places, the shortest decimal that is the double.
+struct DecimalStep {
+  int64_t units;
+  int places;
+};
+inline constexpr int kMostPlaces = 15;
+// Returns nothing if it has more than 15 digits or kMostPlaces. value > 0.
+std::optional<DecimalStep> StepOf(double value);
 
 }  // namespace trivium
 

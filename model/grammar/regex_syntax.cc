@@ -174,11 +174,12 @@ class RegexParser {
   absl::StatusOr<RegexNode> Atom(int depth) {
     RegexNode node;
     node.at = at_;
-    if (Take("^")) {
+    // \A and \z are those of RE2 and Python, \Z that of Python.
+    if (Take("^") || Take("\\A")) {
       node.kind = RegexNode::Kind::kBegin;
       return node;
     }
-    if (Take("$")) {
+    if (Take("$") || Take("\\z") || Take("\\Z")) {
       node.kind = RegexNode::Kind::kEnd;
       return node;
     }

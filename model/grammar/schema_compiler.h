@@ -13,6 +13,7 @@
 #include "model/grammar/frontends.h"
 #include "model/grammar/grammar.h"
 #include "model/grammar/json_text.h"
+#include "model/grammar/number_range.h"
 #include "model/grammar/schema_document.h"
 #include "model/grammar/work_budget.h"
 
@@ -33,12 +34,21 @@ class SchemaCompiler {
   // last reference.
   absl::StatusOr<ExpressionId> Any(const Schema& schema,
                                    const std::string& pointer, int depth);
+  // The same; OUT_OF_RANGE if there are none, also in a variant.
+  absl::StatusOr<ExpressionId> Values(const Schema& schema,
+                                      const std::string& pointer, int depth);
   absl::StatusOr<ExpressionId> Reference(const std::string& reference,
                                          const std::string& pointer);
   absl::StatusOr<ExpressionId> Alternatives(const Schema& schema,
                                             const char* keyword,
                                             const std::string& pointer,
                                             int depth);
+  // Asks each schema of a oneOf, of which `given` is the list, for values that
+  // those do not meet with which it may share some. `branches` are the schemas
+  // with what stands beside the oneOf. Returns which this changes. [branches]
+  absl::StatusOr<std::vector<bool>> Exclude(const Schema& given,
+                                            const std::string& place, int depth,
+                                            std::vector<Schema>* branches);
   // A schema of anyOf or oneOf that OpenAPI's discriminator tells by the
   // property `tag`: a value must have it. Sets `whole` to the schema that says
   // so.
@@ -49,6 +59,16 @@ class SchemaCompiler {
   absl::StatusOr<ExpressionId> Listed(const Schema& schema,
                                       const std::string& pointer,
                                       JsonTypes types);
+  // What a schema that lists its values asks of them besides. Formats, and
+  // keywords of arrays and objects, are not supported there.
+  struct ListedConditions {
+    std::optional<CharDfa> texts;        // of strings
+    int64_t shortest = 0, longest = -1;  // in characters; -1: without limit
+    std::optional<NumberBound> low, high;
+    bool Meets(const Schema& value) const;
+  };
+  absl::StatusOr<ListedConditions> ConditionsOfListed(
+      const Schema& schema, const std::string& pointer, JsonTypes types);
   absl::StatusOr<ExpressionId> String(const Schema& schema,
                                       const std::string& pointer);
   // The conditions by pattern and format, with their places.
@@ -66,8 +86,25 @@ class SchemaCompiler {
                                   int64_t max, const std::string& pointer);
   absl::StatusOr<ExpressionId> Number(const Schema& schema,
                                       const std::string& pointer, bool integer);
+  // The bounds of numbers: those of all, and of integers, which keep all of
+  // their digits.
+  struct NumberBounds {
+    std::optional<NumberBound> low, high;
+    std::optional<int64_t> least, greatest;
+  };
+  absl::StatusOr<NumberBounds> BoundsOf(const Schema& schema,
+                                        const std::string& pointer,
+                                        bool integer);
+  // The decimals without an exponent that are none of the excluded ones.
+  absl::StatusOr<std::optional<CharDfa>> NotExcluded(
+      const Schema& schema, const std::string& pointer);
   absl::StatusOr<ExpressionId> Array(const Schema& schema,
                                      const std::string& pointer, int depth);
+  // Arrays with items that meet "contains", so many as minContains and
+  // maxContains say.
+  absl::StatusOr<ExpressionId> Containing(const Schema& schema,
+                                          const std::string& pointer,
+                                          int64_t min, int64_t max, int depth);
   // The values of a schema if they are few; nothing if they are many, or not
   // easily told.
   absl::StatusOr<std::optional<Schema>> FewValues(const Schema& schema,
@@ -127,6 +164,7 @@ class SchemaCompiler {
   WorkBudget* const work_;
   Grammar grammar_;
   JsonText text_;
+  int variants_ = 0;                     // of conditions, around the schema
   std::map<std::string, RuleId> rules_;  // of references
   struct Pending {
     std::string reference;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <span>
 
 #include "absl/strings/ascii.h"
@@ -46,6 +47,10 @@ constexpr std::array kKeywords = {
     Keyword{"maxLength", kStringType, true, Shape::kNatural},
     Keyword{"pattern", kStringType, true, Shape::kString},
     Keyword{kFurtherPatterns, kStringType, true, Shape::kNames},
+    Keyword{kOtherPatterns, kStringType, true, Shape::kNames},
+    Keyword{kExcluded, kAllTypes, true},
+    Keyword{kVariants, kAllTypes, true, Shape::kSchemas},
+    Keyword{kUnnamed, kObjectType, true},
     Keyword{"format", kStringType, true, Shape::kString},
     Keyword{"minimum", kNumberTypes, true, Shape::kNumber},
     Keyword{"maximum", kNumberTypes, true, Shape::kNumber},
@@ -65,20 +70,30 @@ constexpr std::array kKeywords = {
     Keyword{"propertyNames", kObjectType, true, Shape::kSchema},
     Keyword{"minProperties", kObjectType, true, Shape::kNatural},
     Keyword{"maxProperties", kObjectType, true, Shape::kNatural},
-    Keyword{"not", kAllTypes, false},
-    Keyword{"if", kAllTypes, false},
-    Keyword{"then", kAllTypes, false},
-    Keyword{"else", kAllTypes, false},
+    // Merge reads conditions; what is looked at here is only their shape.
+    Keyword{"not", 0, true, Shape::kSchema},
+    Keyword{"if", 0, true, Shape::kSchema},
+    Keyword{"then", 0, true, Shape::kSchema},
+    Keyword{"else", 0, true, Shape::kSchema},
     Keyword{"$dynamicRef", kAllTypes, false},
     Keyword{"$recursiveRef", kAllTypes, false},
-    Keyword{"contains", kArrayType, false, Shape::kSchema},
-    Keyword{"minContains", kArrayType, false, Shape::kNatural},
-    Keyword{"maxContains", kArrayType, false, Shape::kNatural},
+    Keyword{"contains", kArrayType, true, Shape::kSchema},
+    Keyword{"minContains", kArrayType, true, Shape::kNatural},
+    Keyword{"maxContains", kArrayType, true, Shape::kNatural},
     Keyword{"unevaluatedItems", kArrayType, false, Shape::kSchema},
-    Keyword{"dependencies", kObjectType, false, Shape::kMembers},
-    Keyword{"dependentRequired", kObjectType, false, Shape::kMembers},
-    Keyword{"dependentSchemas", kObjectType, false, Shape::kMembers},
-    Keyword{"unevaluatedProperties", kObjectType, false, Shape::kSchema},
+    Keyword{"dependencies", kObjectType, true, Shape::kMembers},
+    Keyword{"dependentRequired", kObjectType, true, Shape::kMembers},
+    Keyword{"dependentSchemas", kObjectType, true, Shape::kMembers},
+    Keyword{"unevaluatedProperties", kObjectType, true, Shape::kSchema},
+    // Of drafts before 4, and of libraries.
+    Keyword{"disallow", kAllTypes, false},
+    Keyword{"extends", kAllTypes, false},
+    Keyword{"divisibleBy", kNumberTypes, false},
+    Keyword{"formatMinimum", kStringType, false},
+    Keyword{"formatMaximum", kStringType, false},
+    Keyword{"formatExclusiveMinimum", kStringType, false},
+    Keyword{"formatExclusiveMaximum", kStringType, false},
+    Keyword{"propertyDependencies", kObjectType, false},
 };
 
 // Returns what the value must be instead; null if it has the shape.
@@ -123,6 +138,7 @@ constexpr std::string_view kAnnotations[] = {
     "title", "description", "default", "examples", "example", "deprecated",
     "readOnly", "writeOnly", "$schema", "$comment", "$defs", "definitions",
     "contentEncoding", "contentMediaType", "$vocabulary", "contentSchema",
+    "$anchor", "$dynamicAnchor", "$recursiveAnchor",
     // Tools that read schemas of several libraries write it.
     "~standard",
     // OpenAPI's; it is read beside anyOf and oneOf (SchemaCompiler::Tagged).
@@ -134,10 +150,71 @@ constexpr std::pair<std::string_view, JsonTypes> kTypeNames[] = {
     {"string", kStringType},  {"array", kArrayType},
     {"object", kObjectType}};
 
+bool IsKnownAnnotation(std::string_view key) {
+  return key.starts_with("x-") ||
+         std::find(std::begin(kAnnotations), std::end(kAnnotations), key) !=
+             std::end(kAnnotations);
+}
+
+// The least number of letters that are added, left out, replaced or swapped to
+// make one word of the other; kFar if it is more than 2.
+constexpr size_t kFar = 3;
+size_t Distance(std::string_view a, std::string_view b) {
+  constexpr size_t kMostLetters = 32;
+  if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) >= kFar ||
+      std::max(a.size(), b.size()) >= kMostLetters) {
+    return kFar;
+  }
+  std::array<size_t, kMostLetters> before = {}, row = {}, next = {};
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    next[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      next[j] = std::min({row[j] + 1, next[j - 1] + 1,
+                          row[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        next[j] = std::min(next[j], before[j - 2] + 1);
+      }
+    }
+    before = row;
+    row = next;
+  }
+  return std::min(row[b.size()], kFar);
+}
+
+// The keyword that a key which is none was perhaps meant to be; empty if there
+// is none.
+std::string_view Misspelt(std::string_view key) {
+  const std::string lower = absl::AsciiStrToLower(std::string(key));
+  std::string_view nearest;
+  size_t least = kFar;
+  for (const Keyword& keyword : kKeywords) {
+    const std::string name = absl::AsciiStrToLower(std::string(keyword.name));
+    // Of short words many are alike.
+    const size_t most = name.size() < 6 ? 0 : name.size() < 9 ? 1 : 2;
+    const size_t distance = Distance(lower, name);
+    if (distance > most || distance >= least) continue;
+    nearest = keyword.name;
+    least = distance;
+  }
+  return nearest;
+}
+
+// True if there is a reference in the schema.
+bool HasReference(const Schema& schema) {
+  if (!schema.is_structured()) return false;
+  if (schema.is_object() && schema.contains("$ref")) return true;
+  return std::any_of(schema.begin(), schema.end(), HasReference);
+}
+
 }  // namespace
 
 absl::Status SchemaError(std::string_view pointer, std::string_view what) {
   return absl::InvalidArgumentError(fmt::format("{}: {}", pointer, what));
+}
+
+absl::Status NothingMeets(std::string_view pointer, std::string_view what) {
+  return absl::OutOfRangeError(fmt::format("{}: {}", pointer, what));
 }
 
 absl::Status At(std::string_view pointer, const absl::Status& status) {
@@ -226,6 +303,21 @@ JsonTypes TypeOf(const Schema& value) {
   }
 }
 
+Schema TypeNames(JsonTypes types) {
+  Schema names = Schema::array();
+  if (types & kNullType) names.push_back("null");
+  if (types & kBooleanType) names.push_back("boolean");
+  if (types & kFractionType) {
+    names.push_back("number");
+  } else if (types & kIntegerType) {
+    names.push_back("integer");
+  }
+  if (types & kStringType) names.push_back("string");
+  if (types & kArrayType) names.push_back("array");
+  if (types & kObjectType) names.push_back("object");
+  return names;
+}
+
 absl::StatusOr<const Schema*> SchemaDocument::Resolve(
     const std::string& reference, std::string_view pointer) const {
   if (!reference.starts_with("#") ||
@@ -246,9 +338,11 @@ absl::StatusOr<const Schema*> SchemaDocument::Resolve(
 }
 
 bool SchemaDocument::IsAnnotation(std::string_view key) {
-  return key.starts_with("x-") ||
-         std::find(std::begin(kAnnotations), std::end(kAnnotations), key) !=
-             std::end(kAnnotations);
+  return IsKnownAnnotation(key) ||
+         (key != "$id" && key != "id" &&
+          std::none_of(
+              kKeywords.begin(), kKeywords.end(),
+              [key](const Keyword& keyword) { return keyword.name == key; }));
 }
 
 bool SchemaDocument::Restricts(const Schema& schema) {
@@ -265,11 +359,22 @@ bool SchemaDocument::ForbidsAll(const Schema& schema) {
          (*found == Schema(true) || (found->is_object() && !Restricts(*found)));
 }
 
+bool SchemaDocument::HasConditions(const Schema& schema) {
+  for (const auto& [key, value] : schema.items()) {
+    if (key == "not" || key == "if" || key == "dependentRequired" ||
+        key == "dependentSchemas" || key == "dependencies" ||
+        key == "unevaluatedProperties") {
+      return true;
+    }
+  }
+  return false;
+}
+
 absl::Status SchemaDocument::CheckKeywords(const Schema& schema,
                                            JsonTypes types,
                                            std::string_view pointer) {
   for (const auto& [key, value] : schema.items()) {
-    if (IsAnnotation(key)) continue;
+    if (IsKnownAnnotation(key)) continue;
     const auto error = [pointer, &key = key](std::string_view what) {
       return SchemaError(Below(pointer, key), what);
     };
@@ -277,8 +382,7 @@ absl::Status SchemaDocument::CheckKeywords(const Schema& schema,
     for (const Keyword& keyword : kKeywords) {
       if (keyword.name != key) continue;
       known = true;
-      if (!keyword.supported && (keyword.types & types) != 0 &&
-          !(key == "not" && ForbidsAll(schema))) {
+      if (!keyword.supported && (keyword.types & types) != 0) {
         return error("this keyword is not supported; remove it");
       }
       // Keywords of values that the schema allows are checked where they are
@@ -291,12 +395,20 @@ absl::Status SchemaDocument::CheckKeywords(const Schema& schema,
       }
     }
     if (key == "$id" || key == "id") {
-      return error(
-          "only the whole schema may have one, since references below it would "
-          "mean something else; remove it");
-    }
-    if (!known) {
-      return error("this keyword is not known; remove it or name it x-...");
+      // A fragment, as some tools write it, changes no reference.
+      const bool fragment =
+          value.is_string() &&
+          value.get_ref<const std::string&>().starts_with("#");
+      if (!fragment && HasReference(schema)) {
+        return error(
+            "references below it would mean something else; remove it");
+      }
+    } else if (!known) {
+      const std::string_view meant = Misspelt(key);
+      if (!meant.empty()) {
+        return error(fmt::format(
+            "this keyword is not known; write {}, or name it x-...", meant));
+      }
     }
   }
   return absl::OkStatus();

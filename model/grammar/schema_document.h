@@ -26,8 +26,18 @@ class SchemaMembers
 };
 using Schema = nlohmann::basic_json<SchemaMembers>;
 
-// The keyword of a joined schema that lists further patterns.
+// Keywords of joined schemas.
+// Further patterns.
 inline constexpr char kFurtherPatterns[] = "patterns of allOf";
+// Patterns that a string must not match.
+inline constexpr char kOtherPatterns[] = "patterns of not";
+// Values that the value must not be.
+inline constexpr char kExcluded[] = "values of not";
+// Schemas of which a value meets one, like anyOf: what conditions (if, not,
+// dependentRequired) come to. Some of them may be impossible.
+inline constexpr char kVariants[] = "variants";
+// unevaluatedProperties beside a choice of schemas, which name properties.
+inline constexpr char kUnnamed[] = "properties that no choice names";
 
 // The types of JSON values, one bit each. An integer is a number, too.
 using JsonTypes = uint32_t;
@@ -38,9 +48,14 @@ inline constexpr JsonTypes kNullType = 1, kBooleanType = 2, kIntegerType = 4,
                            kAllTypes = 127;
 
 JsonTypes TypeOf(const Schema& value);
+// The value of "type" for them.
+Schema TypeNames(JsonTypes types);
 
 // INVALID_ARGUMENT at a keyword: "#/properties/a/not: ...".
 absl::Status SchemaError(std::string_view pointer, std::string_view what);
+// OUT_OF_RANGE: the schema is well-formed, but no value meets it. A variant of
+// conditions is left out then; for a user it is INVALID_ARGUMENT.
+absl::Status NothingMeets(std::string_view pointer, std::string_view what);
 // Puts a pointer before the error of a part.
 absl::Status At(std::string_view pointer, const absl::Status& status);
 template <typename T>
@@ -67,13 +82,19 @@ class SchemaDocument {
   // Returns what "$ref" points to. `pointer` is the place of the reference.
   absl::StatusOr<const Schema*> Resolve(const std::string& reference,
                                         std::string_view pointer) const;
+  // True for keywords that restrict no value, and for those that are not known.
   static bool IsAnnotation(std::string_view key);
   // True if the schema has a keyword that is not an annotation.
   static bool Restricts(const Schema& schema);
   // True for {"not": {}} and {"not": true}, which no value meets.
   static bool ForbidsAll(const Schema& schema);
-  // Refuses keywords that are not known, and those that are not supported if
-  // they concern one of `types`.
+  // True if the schema, or one that is joined with it, has conditions whose
+  // variants name properties that the schema does not.
+  bool NamesByConditions(const Schema& schema, int depth) const;
+  // True if the schema has a keyword that Merge turns into kVariants.
+  static bool HasConditions(const Schema& schema);
+  // Refuses keywords that are not supported if they concern one of `types`, and
+  // misspelt ones. Other keywords that are not known are annotations.
   static absl::Status CheckKeywords(const Schema& schema, JsonTypes types,
                                     std::string_view pointer);
   // True if a known keyword concerns values of one of the types.
@@ -86,12 +107,31 @@ class SchemaDocument {
   // if one schema cannot say so; RESOURCE_EXHAUSTED if there is too much work.
   absl::StatusOr<Schema> Merge(const Schema& a, const Schema& b,
                                std::string_view pointer, int depth = 0) const;
+  // Schemas of which a value meets at least one if and only if it does not meet
+  // `schema`. INVALID_ARGUMENT if no schemas can say so.
+  absl::StatusOr<std::vector<Schema>> Opposite(const Schema& schema,
+                                               std::string_view pointer,
+                                               int depth) const;
+  // True if it is certain that no value meets a schema that Merge returned.
+  absl::StatusOr<bool> Impossible(const Schema& schema,
+                                  std::string_view pointer, int depth) const;
   // True if it is certain that no value is accepted by both.
   absl::StatusOr<bool> Disjoint(const Schema& a, const Schema& b,
                                 std::string_view pointer, int depth = 0) const;
 
  private:
-  // Follows references and allOf until there are none at the top.
+  // What the conditions of a schema say, without its other keywords: each
+  // part has kVariants, or is one variant.
+  absl::StatusOr<std::vector<Schema>> Conditions(const Schema& schema,
+                                                 std::string_view pointer,
+                                                 int depth) const;
+  // Takes away the variants of a schema that its other keywords exclude.
+  absl::Status LeaveOutImpossible(Schema* schema, std::string_view pointer,
+                                  int depth) const;
+  // The variants that meet one schema of each list.
+  absl::StatusOr<Schema> Product(const Schema& a, const Schema& b,
+                                 std::string_view pointer, int depth) const;
+  // Follows references, allOf and conditions until there are none at the top.
   absl::StatusOr<Schema> Flatten(const Schema& schema, std::string_view pointer,
                                  int depth) const;
   absl::Status MergeProperties(const Schema& a, const Schema& b,

@@ -1,5 +1,5 @@
 // Joins of schemas: what allOf, and keywords beside $ref, anyOf and oneOf, ask
-// for.
+// for. Conditions are joined as variants (schema_conditions.cc).
 #include <algorithm>
 #include <set>
 
@@ -45,21 +45,6 @@ size_t PropertiesOf(const Schema& schema) {
   return found == schema.end() ? 0 : found->size();
 }
 
-Schema TypeNames(JsonTypes types) {
-  Schema names = Schema::array();
-  if (types & kNullType) names.push_back("null");
-  if (types & kBooleanType) names.push_back("boolean");
-  if (types & kFractionType) {
-    names.push_back("number");
-  } else if (types & kIntegerType) {
-    names.push_back("integer");
-  }
-  if (types & kStringType) names.push_back("string");
-  if (types & kArrayType) names.push_back("array");
-  if (types & kObjectType) names.push_back("object");
-  return names;
-}
-
 // Both schemas, in one. Many are one list, so that they do not nest.
 Schema Both(const Schema& a, const Schema& b) {
   if (a == b) return a;
@@ -72,12 +57,37 @@ Schema Both(const Schema& a, const Schema& b) {
   return Schema{{"allOf", Schema::array({a, b})}};
 }
 
-void AddPattern(const Schema& pattern, Schema* schema) {
-  Schema& patterns = (*schema)[kFurtherPatterns];
-  if (!patterns.is_array()) patterns = Schema::array();
-  if (std::find(patterns.begin(), patterns.end(), pattern) == patterns.end()) {
-    patterns.push_back(pattern);
+// Adds an element to a list of the schema unless it is there.
+void AddTo(const char* keyword, const Schema& element, Schema* schema) {
+  Schema& list = (*schema)[keyword];
+  if (!list.is_array()) list = Schema::array();
+  if (std::find(list.begin(), list.end(), element) == list.end()) {
+    list.push_back(element);
   }
+}
+
+// Takes the values away from a list that must not come.
+void LeaveOutExcluded(Schema* schema) {
+  const Schema listed = ListedValues(*schema);
+  const auto excluded = schema->find(kExcluded);
+  if (listed.is_null() || excluded == schema->end()) return;
+  const std::set<nlohmann::json> values = ValuesIn(*excluded);
+  Schema left = Schema::array();
+  for (const Schema& value : listed) {
+    if (!values.contains(value)) left.push_back(value);
+  }
+  schema->erase("const");
+  schema->erase(kExcluded);
+  (*schema)["enum"] = std::move(left);
+}
+
+// The most variants of a schema's conditions, and pairs of its choices.
+constexpr size_t kMostVariants = 64;
+
+// True if values of a schema meet one of several.
+bool IsChoice(const Schema& schema) {
+  return schema.contains(kVariants) || schema.contains("anyOf") ||
+         schema.contains("oneOf");
 }
 
 // The number of values in a schema.
@@ -111,9 +121,19 @@ absl::StatusOr<Schema> SchemaDocument::Flatten(const Schema& schema,
   Schema rest = schema;
   const auto reference = schema.find("$ref");
   const auto all = schema.find("allOf");
-  if (reference == schema.end() && all == schema.end()) return rest;
+  const bool conditions = HasConditions(schema);
+  if (reference == schema.end() && all == schema.end() && !conditions) {
+    return rest;
+  }
   rest.erase("$ref");
   rest.erase("allOf");
+  if (conditions) {
+    for (const char* key :
+         {"not", "if", "then", "else", "dependentRequired", "dependentSchemas",
+          "dependencies", "unevaluatedProperties"}) {
+      rest.erase(key);
+    }
+  }
   if (reference != schema.end()) {
     const std::string place = Below(pointer, "$ref");
     if (!reference->is_string()) return SchemaError(place, "must be a string");
@@ -131,6 +151,27 @@ absl::StatusOr<Schema> SchemaDocument::Flatten(const Schema& schema,
       TRIVIUM_ASSIGN_OR_RETURN(rest, Merge(rest, part, pointer, depth + 1));
     }
   }
+  if (!conditions) return rest;
+  TRIVIUM_ASSIGN_OR_RETURN(const std::vector<Schema> parts,
+                           Conditions(schema, pointer, depth));
+  for (const Schema& part : parts) {
+    TRIVIUM_ASSIGN_OR_RETURN(rest, Merge(rest, part, pointer, depth + 1));
+    TRIVIUM_RETURN_IF_ERROR(LeaveOutImpossible(&rest, pointer, depth));
+  }
+  // What is said of the properties that no schema here has named.
+  const auto unnamed = schema.find("unevaluatedProperties");
+  if (unnamed == schema.end() || !rest.is_object()) return rest;
+  if (NamesByConditions(schema, 0)) {
+    return SchemaError(Below(pointer, "unevaluatedProperties"),
+                       "is not supported beside conditions; write "
+                       "additionalProperties");
+  }
+  if (IsChoice(rest)) {
+    // Each choice names properties of its own (SchemaCompiler::Alternatives).
+    rest[kUnnamed] = *unnamed;
+  } else if (RestOf(rest) == nullptr) {
+    rest["additionalProperties"] = *unnamed;
+  }
   return rest;
 }
 
@@ -146,6 +187,11 @@ absl::StatusOr<Schema> SchemaDocument::Merge(const Schema& first,
   if (b.is_boolean()) return b.get<bool>() ? a : b;
   if (!a.is_object() || !b.is_object()) {
     return SchemaError(pointer, "a schema must be an object, true or false");
+  }
+  if (a.contains(kUnnamed) || b.contains(kUnnamed)) {
+    return SchemaError(Below(pointer, "unevaluatedProperties"),
+                       "is not supported in a choice of schemas that is joined "
+                       "with others; write additionalProperties in each");
   }
   // Members are looked up one by one.
   const size_t properties = PropertiesOf(a) + PropertiesOf(b);
@@ -165,6 +211,22 @@ absl::StatusOr<Schema> SchemaDocument::Merge(const Schema& first,
   if (place != nullptr && of_items(a) && of_items(b)) {
     return SchemaError(Below(pointer, place),
                        "cannot be joined with another schema's items");
+  }
+  // How often an item must be met belongs to one schema of items.
+  const auto containing = [](const Schema& schema) {
+    Schema keywords = Schema::object();
+    for (const char* key : {"contains", "minContains", "maxContains"}) {
+      const auto found = schema.find(key);
+      if (found != schema.end()) keywords[key] = *found;
+    }
+    return keywords;
+  };
+  if (const Schema left = containing(a), right = containing(b);
+      !left.empty() && !right.empty() && left != right) {
+    return SchemaError(
+        Below(pointer, b.contains("contains") ? "contains"
+                                              : right.items().begin().key()),
+        "cannot be joined with another contains");
   }
   Schema merged = a;
   for (const auto& [key, value] : b.items()) {
@@ -195,12 +257,20 @@ absl::StatusOr<Schema> SchemaDocument::Merge(const Schema& first,
       }
       merged.erase("const");
       merged["enum"] = common;
-    } else if (key == kFurtherPatterns && value.is_array()) {
-      for (const Schema& pattern : value) AddPattern(pattern, &merged);
+    } else if (value.is_array() &&
+               (key == kFurtherPatterns || key == kOtherPatterns ||
+                key == kExcluded)) {
+      for (const Schema& one : value) AddTo(key.c_str(), one, &merged);
     } else if (old == a.end() || *old == value) {
       merged[key] = value;
+    } else if (IsAnnotation(key)) {
+      // The first one stays.
     } else if (key == "pattern") {
-      AddPattern(value, &merged);
+      AddTo(kFurtherPatterns, value, &merged);
+    } else if (value.is_array() && old->is_array() &&
+               (key == kVariants || key == "anyOf" || key == "oneOf")) {
+      TRIVIUM_ASSIGN_OR_RETURN(merged[key],
+                               Product(*old, value, pointer, depth));
     } else if (key.starts_with("min") || key == "exclusiveMinimum") {
       if (!old->is_number() || !value.is_number()) {
         return SchemaError(Below(pointer, key), "must be a number");
@@ -218,16 +288,117 @@ absl::StatusOr<Schema> SchemaDocument::Merge(const Schema& first,
       }
     } else if (key == "items") {
       merged[key] = Both(*old, value);
-    } else if (IsAnnotation(key)) {
-      // The first one stays.
     } else {
       return SchemaError(Below(pointer, key),
                          "two different values are joined here, which is not "
                          "supported; write one");
     }
   }
+  LeaveOutExcluded(&merged);
   TRIVIUM_RETURN_IF_ERROR(MergeProperties(a, b, pointer, &merged));
   return merged;
+}
+
+bool SchemaDocument::NamesByConditions(const Schema& schema, int depth) const {
+  constexpr int kMostLevels = 8;
+  if (!schema.is_object()) return false;
+  if (depth > kMostLevels || !work_->Take(1 + schema.size())) return true;
+  for (const auto& [key, value] : schema.items()) {
+    if (key == "not" || key == "if" || key.starts_with("dependen")) return true;
+    if (key == "$ref" && value.is_string()) {
+      const auto target = Resolve(value.get_ref<const std::string&>(), "#");
+      if (target.ok() && NamesByConditions(**target, depth + 1)) return true;
+    }
+    if ((key == "allOf" || key == "anyOf" || key == "oneOf") &&
+        value.is_array()) {
+      for (const Schema& part : value) {
+        if (NamesByConditions(part, depth + 1)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+absl::Status SchemaDocument::LeaveOutImpossible(Schema* schema,
+                                                std::string_view pointer,
+                                                int depth) const {
+  if (!schema->is_object() || !schema->contains(kVariants) ||
+      !schema->at(kVariants).is_array()) {
+    return absl::OkStatus();
+  }
+  Schema base = *schema;
+  for (const char* choice : {kVariants, "anyOf", "oneOf", kUnnamed}) {
+    base.erase(choice);
+  }
+  Schema left = Schema::array();
+  for (const Schema& variant : schema->at(kVariants)) {
+    TRIVIUM_ASSIGN_OR_RETURN(const Schema both,
+                             Merge(base, variant, pointer, depth + 1));
+    TRIVIUM_ASSIGN_OR_RETURN(const bool impossible,
+                             Impossible(both, pointer, depth + 1));
+    if (!impossible) left.push_back(variant);
+  }
+  if (left.empty()) {
+    *schema = false;
+  } else {
+    (*schema)[kVariants] = std::move(left);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Schema> SchemaDocument::Product(const Schema& a, const Schema& b,
+                                               std::string_view pointer,
+                                               int depth) const {
+  // A value that meets one schema of each list, or exactly one, does so of
+  // their pairs.
+  Schema pairs = Schema::array();
+  for (const Schema& left : a) {
+    for (const Schema& right : b) {
+      TRIVIUM_ASSIGN_OR_RETURN(Schema both,
+                               Merge(left, right, pointer, depth + 1));
+      TRIVIUM_ASSIGN_OR_RETURN(const bool impossible,
+                               Impossible(both, pointer, depth + 1));
+      if (impossible) continue;
+      if (pairs.size() == kMostVariants) {
+        return SchemaError(
+            pointer, fmt::format("its conditions and choices have more than {} "
+                                 "variants; give fewer",
+                                 kMostVariants));
+      }
+      pairs.push_back(std::move(both));
+    }
+  }
+  if (pairs.empty()) pairs.push_back(false);
+  return pairs;
+}
+
+absl::StatusOr<bool> SchemaDocument::Impossible(const Schema& schema,
+                                                std::string_view pointer,
+                                                int depth) const {
+  if (schema == Schema(false)) return true;
+  const auto empty = [](const Schema& part) {
+    const auto listed = part.find("enum");
+    return listed != part.end() && listed->is_array() && listed->empty();
+  };
+  if (!schema.is_object()) return false;
+  if (empty(schema)) return true;
+  const auto type = schema.find("type");
+  if (!schema.contains("required") || type == schema.end() ||
+      (*type != Schema("object") && *type != Schema::array({"object"}))) {
+    return false;
+  }
+  // A property that must come and cannot.
+  const auto properties = schema.find("properties");
+  if (properties == schema.end() || !properties->is_object()) return false;
+  for (const nlohmann::json& name : RequiredBy(schema)) {
+    if (!name.is_string()) continue;
+    const auto found = properties->find(name.get<std::string>());
+    if (found == properties->end()) continue;
+    TRIVIUM_ASSIGN_OR_RETURN(const Schema part,
+                             Merge(*found, Schema(true), pointer, depth + 1));
+    if (part == Schema(false) || (part.is_object() && empty(part))) return true;
+  }
+  return false;
 }
 
 absl::Status SchemaDocument::MergeProperties(const Schema& a, const Schema& b,
@@ -242,12 +413,23 @@ absl::Status SchemaDocument::MergeProperties(const Schema& a, const Schema& b,
   const bool b_patterns = b.contains("patternProperties");
   const Schema* a_rest = RestOf(a);
   const Schema* b_rest = RestOf(b);
-  if (b_patterns ||
-      (a_patterns && (b_rest != nullptr || b.contains("properties")))) {
-    if (a_patterns || a_rest != nullptr || a.contains("properties")) {
+  // Which names of one match the other's patterns is not known here. Without a
+  // schema of the rest, it does not matter: a named property meets its patterns
+  // as well.
+  const bool same = a_patterns && b_patterns &&
+                    a.at("patternProperties") == b.at("patternProperties");
+  if ((a_patterns || b_patterns) && ((a_patterns && b_patterns && !same) ||
+                                     a_rest != nullptr || b_rest != nullptr)) {
+    const auto says_nothing = [](const Schema& schema) {
+      return !schema.contains("properties") && RestOf(schema) == nullptr &&
+             !schema.contains("patternProperties");
+    };
+    if (!says_nothing(a) && !says_nothing(b)) {
       return SchemaError(Below(pointer, "patternProperties"),
                          "cannot be joined with another schema's properties");
     }
+  }
+  if (b_patterns) {
     (*merged)["patternProperties"] = b.at("patternProperties");
   }
   Schema properties = properties_of(a);

@@ -117,7 +117,7 @@ absl::StatusOr<SchemaCompiler::Members> SchemaCompiler::MembersOf(
     names.push_back(name);
     if (allowed.has_value() && !allowed->Matches(name)) {
       if (!is_required.contains(name)) continue;
-      return SchemaError(
+      return NothingMeets(
           Below(pointer, "propertyNames"),
           fmt::format("forbids the property {}, which is required", name));
     }
@@ -145,8 +145,8 @@ absl::StatusOr<SchemaCompiler::Members> SchemaCompiler::MembersOf(
   members.min = min.value_or(0);
   members.max = max.value_or(-1);
   if (members.max >= 0 && members.max < members.min) {
-    return SchemaError(Below(pointer, "maxProperties"),
-                       "is less than minProperties");
+    return NothingMeets(Below(pointer, "maxProperties"),
+                        "is less than minProperties");
   }
   const int64_t certain =
       std::count_if(members.declared.begin(), members.declared.end(),
@@ -161,8 +161,8 @@ absl::StatusOr<SchemaCompiler::Members> SchemaCompiler::MembersOf(
   }
   if (members.extra.empty() &&
       members.min > static_cast<int64_t>(members.declared.size())) {
-    return SchemaError(Below(pointer, "minProperties"),
-                       "is more than the properties that may come; lower it");
+    return NothingMeets(Below(pointer, "minProperties"),
+                        "is more than the properties that may come; lower it");
   }
   // Without extra members there are no more than the declared ones.
   if (members.extra.empty() &&
@@ -219,9 +219,9 @@ absl::StatusOr<std::optional<CharDfa>> SchemaCompiler::AllowedNames(
   // A choice of constants is a list of names.
   TRIVIUM_ASSIGN_OR_RETURN(const std::optional<Schema> few,
                            FewValues(names, place, depth + 1));
-  for (const char* keyword : {"anyOf", "oneOf"}) {
+  for (const char* keyword : {kVariants, "anyOf", "oneOf"}) {
     if (names.contains(keyword) && !few.has_value()) {
-      return SchemaError(Below(place, keyword),
+      return SchemaError(keyword == kVariants ? place : Below(place, keyword),
                          "is not supported for names; write an enum or a "
                          "pattern");
     }

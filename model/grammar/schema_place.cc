@@ -76,6 +76,21 @@ class PlaceSearch {
         if (place.has_value()) return place;
       }
     }
+    for (const char* keyword : {"then", "else", "if", "not", "contains",
+                                "dependentSchemas", "dependencies"}) {
+      const auto part = at.find(keyword);
+      if (part == at.end() || !part->is_object()) continue;
+      const std::string below = Below(pointer, keyword);
+      if (std::string_view(keyword).starts_with("dependen")) {
+        for (const auto& [name, schema] : part->items()) {
+          auto place = Find(schema, Below(below, name), keys, depth + 1);
+          if (place.has_value()) return place;
+        }
+        continue;
+      }
+      auto place = Find(*part, below, keys, depth + 1);
+      if (place.has_value()) return place;
+    }
     return std::nullopt;
   }
 

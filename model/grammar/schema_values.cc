@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "base/utf8.h"
 #include "fmt/format.h"
 #include "model/grammar/formats.h"
 #include "model/grammar/number_range.h"
@@ -28,8 +29,23 @@ constexpr int64_t kMostCounted = 1 << 27;
 // these are told apart.
 constexpr size_t kMostUnique = 64;
 constexpr size_t kMostUniqueSets = 1024;
+// Counts of items, times counts of those among them that "contains" asks for.
+constexpr int64_t kMostContained = 4096;
 // Beyond them a reader that has doubles sees another integer.
 constexpr int kMultipleDigits = 15;
+
+RegexNode RegexOfText(std::string_view text) {
+  RegexNode sequence;
+  while (!text.empty()) {
+    const CodePoint point = FirstCodePoint(text);
+    text.remove_prefix(point.size);
+    RegexNode character;
+    character.kind = RegexNode::Kind::kCharacter;
+    character.set = CodePointSet({{point.value, point.value}});
+    sequence.parts.push_back(std::move(character));
+  }
+  return sequence;
+}
 
 }  // namespace
 
@@ -74,7 +90,7 @@ absl::StatusOr<ExpressionId> SchemaCompiler::String(
                        fmt::format("must be at most {}", kMaxRepetitions));
   }
   if (max.has_value() && min.value_or(0) > *max) {
-    return SchemaError(Below(pointer, "maxLength"), "is less than minLength");
+    return NothingMeets(Below(pointer, "maxLength"), "is less than minLength");
   }
   TRIVIUM_ASSIGN_OR_RETURN(const Conditions conditions,
                            ConditionsOf(schema, pointer));
@@ -93,7 +109,7 @@ absl::StatusOr<ExpressionId> SchemaCompiler::String(
   TRIVIUM_ASSIGN_OR_RETURN(const CharDfa texts,
                            TextsOf(conditions, min.value_or(0), -1, pointer));
   if (texts.empty() || (max.has_value() && texts.Shortest() > *max)) {
-    return SchemaError(pointer, "no string meets all of its keywords");
+    return NothingMeets(pointer, "no string meets all of its keywords");
   }
   // A bound that no text reaches need not be counted.
   const std::optional<int64_t> longest = texts.Longest();
@@ -143,6 +159,94 @@ absl::StatusOr<SchemaCompiler::Conditions> SchemaCompiler::ConditionsOf(
       conditions.push_back({place, std::move(also.texts), also.negative});
     }
   }
+  if (const auto other = schema.find(kOtherPatterns);
+      other != schema.end() && other->is_array()) {
+    for (const Schema& pattern : *other) {
+      if (!pattern.is_string()) {
+        return SchemaError(pointer, "a pattern must be a string");
+      }
+      auto node = ParseRegex(pattern.get_ref<const std::string&>(),
+                             RegexDialect::kEcmaScript, /*search=*/true);
+      if (!node.ok()) return At(pointer, node.status());
+      conditions.push_back({pointer, *std::move(node), /*negative=*/true});
+    }
+  }
+  if (const auto excluded = schema.find(kExcluded);
+      excluded != schema.end() && excluded->is_array()) {
+    RegexNode texts;
+    texts.kind = RegexNode::Kind::kChoice;
+    for (const Schema& value : *excluded) {
+      if (!value.is_string()) continue;
+      texts.parts.push_back(RegexOfText(value.get_ref<const std::string&>()));
+    }
+    if (!texts.parts.empty()) {
+      conditions.push_back({pointer, std::move(texts), /*negative=*/true});
+    }
+  }
+  return conditions;
+}
+
+bool SchemaCompiler::ListedConditions::Meets(const Schema& value) const {
+  if (value.is_string()) {
+    const std::string& text = value.get_ref<const std::string&>();
+    const int64_t length = static_cast<int64_t>(CountCharacters(text));
+    return length >= shortest && (longest < 0 || length <= longest) &&
+           (!texts.has_value() || texts->Matches(text));
+  }
+  if (!value.is_number()) return true;
+  const double number = value.get<double>();
+  const auto within = [number](const std::optional<NumberBound>& bound,
+                               bool upper) {
+    return !bound.has_value() ||
+           (upper ? number < bound->value : number > bound->value) ||
+           (number == bound->value && !bound->exclusive);
+  };
+  return within(low, false) && within(high, true);
+}
+
+absl::StatusOr<SchemaCompiler::ListedConditions>
+SchemaCompiler::ConditionsOfListed(const Schema& schema,
+                                   const std::string& pointer,
+                                   JsonTypes types) {
+  ListedConditions conditions;
+  bool of_strings = false, of_numbers = false;
+  for (const auto& [key, value] : schema.items()) {
+    if (key == "type" || key == "enum" || key == "const" ||
+        !SchemaDocument::Concerns(key, types)) {
+      continue;
+    }
+    if (key == "minLength" || key == "maxLength" || key == "pattern" ||
+        key == kFurtherPatterns || key == kOtherPatterns) {
+      of_strings = true;
+    } else if (key.ends_with("inimum") || key.ends_with("aximum")) {
+      of_numbers = true;
+    } else {
+      return SchemaError(Below(pointer, key),
+                         "is not supported beside enum or const; list the "
+                         "values that are left");
+    }
+  }
+  if (of_numbers) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        const NumberBounds bounds,
+        BoundsOf(schema, pointer, (types & kNumberTypes) == kIntegerType));
+    conditions.low = bounds.low;
+    conditions.high = bounds.high;
+  }
+  if (of_strings) {
+    TRIVIUM_ASSIGN_OR_RETURN(const std::optional<int64_t> min,
+                             Natural(schema, "minLength", pointer));
+    TRIVIUM_ASSIGN_OR_RETURN(const std::optional<int64_t> max,
+                             Natural(schema, "maxLength", pointer));
+    TRIVIUM_ASSIGN_OR_RETURN(const Conditions of_text,
+                             ConditionsOf(schema, pointer));
+    conditions.shortest = min.value_or(0);
+    conditions.longest = max.value_or(-1);
+    if (!of_text.empty()) {
+      TRIVIUM_ASSIGN_OR_RETURN(conditions.texts,
+                               TextsOf(of_text, 0, -1, pointer));
+    }
+  }
   return conditions;
 }
 
@@ -175,15 +279,19 @@ absl::StatusOr<CharDfa> SchemaCompiler::TextsOf(const Conditions& conditions,
   return At(place, texts.Intersection(lengths, work_));
 }
 
-absl::StatusOr<ExpressionId> SchemaCompiler::Number(const Schema& schema,
-                                                    const std::string& pointer,
-                                                    bool integer) {
-  std::optional<NumberBound> low, high;
-  std::optional<int64_t> least, greatest;  // the bounds of integers
+absl::StatusOr<SchemaCompiler::NumberBounds> SchemaCompiler::BoundsOf(
+    const Schema& schema, const std::string& pointer, bool integer) {
+  NumberBounds bounds;
   const auto read = [&](const char* keyword, const char* exclusive_keyword,
                         bool upper) -> absl::Status {
-    for (const bool exclusive : {false, true}) {
-      const char* name = exclusive ? exclusive_keyword : keyword;
+    // Until draft 6, a boolean beside the bound said that it is exclusive.
+    const auto flag = schema.find(exclusive_keyword);
+    const bool flagged =
+        flag != schema.end() && flag->is_boolean() && schema.contains(keyword);
+    for (const bool exclusive_key : {false, true}) {
+      if (exclusive_key && flagged) continue;
+      const char* name = exclusive_key ? exclusive_keyword : keyword;
+      const bool exclusive = exclusive_key || (flagged && flag->get<bool>());
       const auto found = schema.find(name);
       if (found == schema.end()) continue;
       if (!found->is_number()) {
@@ -193,13 +301,12 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Number(const Schema& schema,
                       : "must be a number");
       }
       const double value = found->get<double>();
-      std::optional<NumberBound>& bound = upper ? high : low;
+      std::optional<NumberBound>& bound = upper ? bounds.high : bounds.low;
       if (!bound.has_value() ||
           (upper ? value < bound->value : value > bound->value) ||
           (value == bound->value && exclusive)) {
         bound = NumberBound{value, exclusive};
       }
-      // Integers keep all of their digits.
       double whole = upper ? std::floor(value) : std::ceil(value);
       const bool exact = std::abs(value) <= kGreatestInteger;
       whole = std::clamp(whole, -kGreatestInteger, kGreatestInteger);
@@ -210,10 +317,10 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Number(const Schema& schema,
         limit += upper ? -1 : 1;
       }
       if (integer && !exact && (value < 0) == upper) {
-        return SchemaError(Below(pointer, name),
-                           "no integer of at most 18 digits is left");
+        return NothingMeets(Below(pointer, name),
+                            "no integer of at most 18 digits is left");
       }
-      std::optional<int64_t>& side = upper ? greatest : least;
+      std::optional<int64_t>& side = upper ? bounds.greatest : bounds.least;
       side = !side.has_value() ? limit
              : upper           ? std::min(*side, limit)
                                : std::max(*side, limit);
@@ -222,58 +329,94 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Number(const Schema& schema,
   };
   TRIVIUM_RETURN_IF_ERROR(read("minimum", "exclusiveMinimum", false));
   TRIVIUM_RETURN_IF_ERROR(read("maximum", "exclusiveMaximum", true));
-  int64_t divisor = 0;
+  return bounds;
+}
+
+absl::StatusOr<std::optional<CharDfa>> SchemaCompiler::NotExcluded(
+    const Schema& schema, const std::string& pointer) {
+  std::optional<CharDfa> others;
+  const auto excluded = schema.find(kExcluded);
+  if (excluded == schema.end() || !excluded->is_array()) return others;
+  for (const Schema& value : *excluded) {
+    if (!value.is_number()) continue;
+    TRIVIUM_ASSIGN_OR_RETURN(
+        CharDfa same, At(pointer, DecimalsEqualTo(value.get<double>(), work_)));
+    TRIVIUM_ASSIGN_OR_RETURN(same, At(pointer, same.Complement(work_)));
+    if (others.has_value()) {
+      TRIVIUM_ASSIGN_OR_RETURN(same,
+                               At(pointer, others->Intersection(same, work_)));
+    }
+    others = std::move(same);
+  }
+  return others;
+}
+
+absl::StatusOr<ExpressionId> SchemaCompiler::Number(const Schema& schema,
+                                                    const std::string& pointer,
+                                                    bool integer) {
+  TRIVIUM_ASSIGN_OR_RETURN(NumberBounds bounds,
+                           BoundsOf(schema, pointer, integer));
+  std::optional<DecimalStep> step;
   if (const auto found = schema.find("multipleOf"); found != schema.end()) {
     const double value = found->is_number() ? found->get<double>() : 0;
-    if (value < 1 || value > static_cast<double>(kGreatestDivisor) ||
-        value != std::floor(value)) {
+    if (value > 0) step = StepOf(value);
+    if (!step.has_value() || step->units > kGreatestDivisor) {
       return SchemaError(
           Below(pointer, "multipleOf"),
-          fmt::format("only integers from 1 to {} are supported, since "
-                      "fractions are rounded in binary",
-                      kGreatestDivisor));
+          fmt::format("only integers from 1 to {}, and those divided by a "
+                      "power of ten up to 10^{}, are supported",
+                      kGreatestDivisor, kMostPlaces));
     }
-    divisor = static_cast<int64_t>(value);
+    // An integer is a multiple of 3/10 if it is one of 3, and of 5/10 always.
+    for (; integer && step->places > 0; --step->places) {
+      for (const int64_t factor : {2, 5}) {
+        if (step->units % factor == 0) step->units /= factor;
+      }
+    }
   }
-  const auto whole = [&](CharDfa digits) {
-    return grammar_.AsRule(digits.ToExpression(
-        [this](const CodePointSet& set) { return text_.Encode(set); },
-        &grammar_));
-  };
-  if (integer || divisor > 0) {
-    if (divisor <= 1 && !least.has_value() && !greatest.has_value()) {
-      return text_.Integer();
-    }
-    const bool bounded = least.has_value() || greatest.has_value();
-    TRIVIUM_ASSIGN_OR_RETURN(
-        CharDfa digits,
-        At(pointer, bounded ? IntegersBetween(least, greatest, work_)
-                            : IntegersOfDigits(kMultipleDigits, work_)));
-    if (divisor > 1) {
-      const std::string place = Below(pointer, "multipleOf");
+  const bool whole = integer || (step.has_value() && step->places == 0);
+  TRIVIUM_ASSIGN_OR_RETURN(const std::optional<CharDfa> others,
+                           NotExcluded(schema, pointer));
+  const bool any = !bounds.low.has_value() && !bounds.high.has_value() &&
+                   !others.has_value();
+  if (any && whole && (!step.has_value() || step->units == 1)) {
+    return text_.Integer();
+  }
+  if (any && !step.has_value()) return text_.Number();
+  absl::StatusOr<CharDfa> made =
+      !whole ? NumbersBetween(bounds.low, bounds.high, work_)
+      : bounds.low || bounds.high
+          ? IntegersBetween(bounds.least, bounds.greatest, work_)
+          : IntegersOfDigits(kMultipleDigits, work_);
+  TRIVIUM_ASSIGN_OR_RETURN(CharDfa digits, At(pointer, std::move(made)));
+  if (step.has_value() && (step->units > 1 || step->places > 0)) {
+    const std::string place = Below(pointer, "multipleOf");
+    if (whole) {
       TRIVIUM_ASSIGN_OR_RETURN(
           const CharDfa lengths,
           At(place, IntegersOfDigits(kMultipleDigits, work_)));
-      TRIVIUM_ASSIGN_OR_RETURN(const CharDfa multiples,
-                               At(place, CharDfa::MultiplesOf(divisor, work_)));
       TRIVIUM_ASSIGN_OR_RETURN(digits,
                                At(place, digits.Intersection(lengths, work_)));
-      TRIVIUM_ASSIGN_OR_RETURN(
-          digits, At(place, digits.Intersection(multiples, work_)));
     }
-    if (digits.empty()) {
-      return SchemaError(pointer, "no integer meets all of its bounds");
-    }
-    return whole(std::move(digits));
+    TRIVIUM_ASSIGN_OR_RETURN(
+        const CharDfa multiples,
+        At(place, CharDfa::MultiplesOf(step->units, step->places, work_)));
+    TRIVIUM_ASSIGN_OR_RETURN(digits,
+                             At(place, digits.Intersection(multiples, work_)));
   }
-  if (!low.has_value() && !high.has_value()) return text_.Number();
-  TRIVIUM_ASSIGN_OR_RETURN(CharDfa digits,
-                           At(pointer, NumbersBetween(low, high, work_)));
+  if (others.has_value()) {
+    TRIVIUM_ASSIGN_OR_RETURN(digits,
+                             At(pointer, digits.Intersection(*others, work_)));
+  }
   if (digits.empty()) {
-    return SchemaError(
-        pointer, "no number of at most 15 digits meets all of its bounds");
+    return NothingMeets(
+        pointer,
+        whole ? "no integer meets all of its bounds"
+              : "no number of at most 15 digits meets all of its bounds");
   }
-  return whole(std::move(digits));
+  return grammar_.AsRule(digits.ToExpression(
+      [this](const CodePointSet& set) { return text_.Encode(set); },
+      &grammar_));
 }
 
 absl::StatusOr<std::optional<Schema>> SchemaCompiler::FewValues(
@@ -375,7 +518,7 @@ absl::StatusOr<ExpressionId> SchemaCompiler::UniqueArray(
   const int64_t most = max < 0 ? static_cast<int64_t>(values->size())
                                : std::min<int64_t>(max, values->size());
   if (min > most) {
-    return SchemaError(
+    return NothingMeets(
         place, fmt::format("there are only {} different items, of which "
                            "minItems asks for more",
                            values->size()));
@@ -411,6 +554,83 @@ absl::StatusOr<ExpressionId> SchemaCompiler::UniqueArray(
       text_.Enclosed("[", grammar_.Graph(std::move(graph)), min == 0, "]"));
 }
 
+// Node (i, c): i items are written, of which at least c are those that are
+// asked for, or exactly c if they have a maximum. Counts end where none is
+// asked for.
+absl::StatusOr<ExpressionId> SchemaCompiler::Containing(
+    const Schema& schema, const std::string& pointer, int64_t min, int64_t max,
+    int depth) {
+  const std::string place = Below(pointer, "contains");
+  TRIVIUM_ASSIGN_OR_RETURN(const std::optional<int64_t> least,
+                           Natural(schema, "minContains", pointer));
+  TRIVIUM_ASSIGN_OR_RETURN(const std::optional<int64_t> most,
+                           Natural(schema, "maxContains", pointer));
+  const int64_t needed = least.value_or(1);
+  const int64_t contained = std::max(needed, most.value_or(0));
+  const int64_t items = std::max(min, max);
+  if (most.has_value() && *most < needed) {
+    return NothingMeets(Below(pointer, "maxContains"),
+                        "is less than minContains, which is 1 if it is absent");
+  }
+  const auto listed = schema.find("items");
+  const auto unique = schema.find("uniqueItems");
+  if (schema.contains("prefixItems") ||
+      (listed != schema.end() && listed->is_array()) ||
+      (unique != schema.end() && *unique != Schema(false))) {
+    return SchemaError(place,
+                       "is not supported beside prefixItems and uniqueItems");
+  }
+  if (items > kMostContained || contained > kMostContained ||
+      (items + 1) * (contained + 1) > kMostContained) {
+    return SchemaError(
+        place, fmt::format("its counts times those of items are more than {}; "
+                           "lower minItems, maxItems and minContains",
+                           kMostContained));
+  }
+  const Schema all = listed == schema.end() ? Schema(true) : *listed;
+  const Schema& asked = schema.at("contains");
+  Schema other = all;
+  if (most.has_value()) {
+    other = Schema{{"allOf", Schema::array({all, {{"not", asked}}})}};
+  }
+  // A part of the items may be impossible.
+  ++variants_;
+  const absl::StatusOr<ExpressionId> rest =
+      Any(other, most.has_value() ? place : Below(pointer, "items"), depth + 1);
+  const absl::StatusOr<ExpressionId> met =
+      Any(Schema{{"allOf", Schema::array({all, asked})}}, place, depth + 1);
+  --variants_;
+  TRIVIUM_RETURN_IF_ERROR(rest.status());
+  TRIVIUM_RETURN_IF_ERROR(met.status());
+  const auto with_comma = [this](ExpressionId item) {
+    return std::pair(item, grammar_.Sequence({text_.Comma(), item}));
+  };
+  const auto [first_other, further_other] = with_comma(grammar_.AsRule(*rest));
+  const auto [first_met, further_met] = with_comma(grammar_.AsRule(*met));
+  ExpressionGraph graph;
+  // The first item is told apart for the comma.
+  const int64_t counted = std::max<int64_t>(items, 1);
+  const auto node = [contained](int64_t i, int64_t c) {
+    return static_cast<int32_t>(i * (contained + 1) + c);
+  };
+  for (int64_t i = 0; i <= counted; ++i) {
+    for (int64_t c = 0; c <= contained; ++c) {
+      const int32_t from = graph.AddNode();
+      graph.final[static_cast<size_t>(from)] = i > 0 && i >= min && c >= needed;
+      if (max >= 0 && i >= max) continue;
+      const int64_t next = std::min(i + 1, counted);
+      graph.edges.push_back(
+          {from, node(next, c), i == 0 ? first_other : further_other});
+      if (c < contained) {
+        graph.edges.push_back(
+            {from, node(next, c + 1), i == 0 ? first_met : further_met});
+      }
+    }
+  }
+  return grammar_.AsRule(text_.Enclosed("[", grammar_.Graph(std::move(graph)),
+                                        min == 0 && needed == 0, "]"));
+}
+
 absl::StatusOr<ExpressionId> SchemaCompiler::Array(const Schema& schema,
                                                    const std::string& pointer,
                                                    int depth) {
@@ -425,7 +645,10 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Array(const Schema& schema,
                        fmt::format("must be at most {}", kMaxRepetitions));
   }
   if (max >= 0 && max < min) {
-    return SchemaError(Below(pointer, "maxItems"), "is less than minItems");
+    return NothingMeets(Below(pointer, "maxItems"), "is less than minItems");
+  }
+  if (schema.contains("contains")) {
+    return Containing(schema, pointer, min, max, depth);
   }
   if (const auto unique = schema.find("uniqueItems");
       unique != schema.end() && *unique != Schema(false) &&

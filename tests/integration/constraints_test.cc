@@ -228,7 +228,7 @@ TEST_F(ConstraintsTest, ErrorsNameTheFieldAndThePlace) {
   EXPECT_THAT(
       refused([](v1::DecodingOptions& decoding) {
         decoding.mutable_constraint()->set_json_schema(
-            R"({"properties": {"a": {"not": {"const": 1}}}})");
+            R"({"properties": {"a": {"not": {"format": "date"}}}})");
       }),
       IsError(absl::StatusCode::kInvalidArgument, field + ".json_schema"));
   EXPECT_THAT(refused([](v1::DecodingOptions& decoding) {
@@ -338,10 +338,11 @@ TEST_F(ConstraintsTest, ChatsOfOpenAiTellWhatCannotBeHeld) {
     return json::parse(answer.body, nullptr, false)["error"];
   };
   EXPECT_EQ(
-      error({{"response_format",
-              {{"type", "json_schema"},
-               {"json_schema",
-                {{"name", "x"}, {"schema", {{"not", {{"const", 1}}}}}}}}}})
+      error(
+          {{"response_format",
+            {{"type", "json_schema"},
+             {"json_schema",
+              {{"name", "x"}, {"schema", {{"not", {{"format", "date"}}}}}}}}}})
           .at("param"),
       "response_format.json_schema.schema");
   EXPECT_EQ(error({{"structured_outputs", {{"regex", "("}}}}).at("param"),

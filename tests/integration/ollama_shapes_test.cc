@@ -159,7 +159,7 @@ TEST_F(OllamaShapesTest, AnswersHaveForms) {
   EXPECT_TRUE(city["name"] == "Paris" || city["name"] == "Bern") << city;
   EXPECT_TRUE(city["capital"].is_boolean());
   json chat = Chat();
-  chat["format"] = {{"not", {{"const", 1}}}};
+  chat["format"] = {{"not", {{"format", "date"}}}};
   EXPECT_THAT(Error("/api/chat", chat), ErrorAt("format"));
 }
 

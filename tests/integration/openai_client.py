@@ -214,7 +214,7 @@ class OpenAiClientTest(chat_server.ServerTest):
         with self.assertRaises(openai.BadRequestError) as caught:
             self.client.chat.completions.create(
                 **options, response_format={"type": "json_schema", "json_schema": {
-                    "name": "x", "schema": {"not": {"const": 1}}}})
+                    "name": "x", "schema": {"not": {"format": "date"}}}})
         self.assertEqual(caught.exception.param,
                          "response_format.json_schema.schema")
 

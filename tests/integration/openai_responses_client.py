@@ -143,7 +143,7 @@ class ResponsesTest(chat_server.ServerTest):
         self.assertEqual(streamed.output_parsed, parsed.output_parsed)
         with self.assertRaises(openai.BadRequestError) as caught:
             self.create(text={"format": {"type": "json_schema", "name": "x",
-                                         "schema": {"not": {"const": 1}}}})
+                                         "schema": {"not": {"format": "date"}}}})
         self.assertEqual(caught.exception.param, "text.format.schema")
 
     def test_a_loop_with_a_tool(self):

@@ -152,7 +152,7 @@ TEST_F(OpenAiResponsesServerTest, RefusalsNameItsMembers) {
   EXPECT_EQ(Error({{"reasoning", {{"effort", "huge"}}}})["param"],
             "reasoning.effort");
   json bad = kWeather;
-  bad["parameters"]["properties"]["city"] = {{"not", {{"x", 1}}}};
+  bad["parameters"]["properties"]["city"] = {{"not", {{"format", "date"}}}};
   EXPECT_THAT(Error({{"tools", {kWeather, bad}}})["param"].get<std::string>(),
               testing::StartsWith("tools[1]"));
   std::string longer;

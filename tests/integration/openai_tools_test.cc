@@ -214,7 +214,8 @@ TEST_F(OpenAiToolsTest, RefusesInItsClientsWords) {
   EXPECT_EQ(Refused({{"tool_choice", Named("sing")}}),
             "tool_choice.function.name");
   json bad = Tool("weather", "city");
-  bad["function"]["parameters"]["properties"]["city"] = {{"not", {{"x", 1}}}};
+  bad["function"]["parameters"]["properties"]["city"] = {
+      {"not", {{"format", "date"}}}};
   EXPECT_THAT(Refused({{"tools", {Tool("time", "zone"), bad}}}),
               testing::StartsWith("tools[1]"));
 }

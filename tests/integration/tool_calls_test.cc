@@ -515,7 +515,7 @@ TEST_F(ToolCallsTest, ErrorsNameTheField) {
                                 text + "}}");
                    }));
   };
-  EXPECT_THAT(schema(R"({"not": {"const": 1}})"),
+  EXPECT_THAT(schema(R"({"not": {"format": "date"}})"),
               IsError(kInvalidArgument, "chat.tools[1]"));
   // A schema that would take for ever.
   EXPECT_THAT(schema(R"({"type": "object", "properties": {"a": {
@@ -536,7 +536,7 @@ TEST_F(ToolCallsTest, ErrorsNameTheField) {
               [](auto* in) {
                 in->mutable_chat()->clear_tools();
                 in->mutable_decoding()->mutable_constraint()->set_json_schema(
-                    R"({"not": {"const": 1}})");
+                    R"({"not": {"format": "date"}})");
               }),
       IsError(kInvalidArgument, "decoding.constraint.json_schema"));
 }

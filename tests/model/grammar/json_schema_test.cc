@@ -140,13 +140,41 @@ TEST(JsonSchemaTest, Formats) {
   EXPECT_TRUE(accepts("byte", "aGVsbA=="));
   EXPECT_FALSE(accepts("base64", "aGVsbG8"));
   EXPECT_TRUE(accepts("password", "any text"));
+  EXPECT_TRUE(accepts("json-pointer", "/a~1b/~0/é"));
+  EXPECT_TRUE(accepts("json-pointer", ""));
+  EXPECT_FALSE(accepts("json-pointer", "a"));
+  EXPECT_FALSE(accepts("json-pointer", "/~2"));
+  EXPECT_TRUE(accepts("relative-json-pointer", "0#"));
+  EXPECT_TRUE(accepts("relative-json-pointer", "12/a"));
+  EXPECT_FALSE(accepts("relative-json-pointer", "01"));
+  EXPECT_TRUE(accepts("uri-template", "https://a.example/{id}{?page,size*}"));
+  EXPECT_FALSE(accepts("uri-template", "/{id"));
+  EXPECT_TRUE(accepts("fraction", "-1/3"));
+  EXPECT_FALSE(accepts("fraction", "1/0"));
+  for (const char* right : {"^[a-z0-9]+(?:ab|c)*$", "a{2}.?|b", "(x[^ ]+)?", "",
+                            "^https?://[A-Za-z0-9]+$"}) {
+    EXPECT_TRUE(accepts("regex", right)) << right;
+  }
+  for (const char* wrong :
+       {"(", "a)", "[", "a**", "+", "[z-a]", "a{2", "(?=a)", "(?:)*?)"}) {
+    EXPECT_FALSE(accepts("regex", wrong)) << wrong;
+  }
 }
 
 TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
   const std::pair<const char*, const char*> cases[] = {
-      {R"({"type":"object","properties":{"a":{"not":{"const":1}}}})",
+      {R"({"type":"object","properties":{"a":{"not":{"format":"date"}}}})",
        "#/properties/a/not"},
-      {R"({"if":{}})", "#/if"},
+      {R"({"unevaluatedItems":false})", "#/unevaluatedItems"},
+      {R"({"if":7})", "#/if"},
+      {R"({"type":"string","maxlength":3})", "#/maxlength"},
+      {R"({"type":"object","requierd":["a"]})", "#/requierd"},
+      {R"({"if":{"format":"date"},"then":{"minLength":1}})", "#/if"},
+      {R"({"dependentRequired":{"a":"b"}})", "#/dependentRequired/a"},
+      {R"({"minItems":100,"contains":{},"minContains":99})", "#/contains"},
+      {R"({"contains":{},"uniqueItems":true})", "#/contains"},
+      {R"({"allOf":[{"contains":{"const":1}},{"contains":{"const":2}}]})",
+       "#/allOf/1/contains"},
       {R"({"type":"string","frmat":"date"})", "#/frmat"},
       {R"({"type":"string","format":"color"})", "#/format"},
       {R"j({"type":"string","pattern":"(?=a)"})j", "#/pattern"},
@@ -155,7 +183,6 @@ TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
       {R"({"type":"string","minLength":3,"maxLength":2})", "#/maxLength"},
       {R"({"type":"strin"})", "#/type"},
       {R"({"type":"array","uniqueItems":true})", "#/uniqueItems"},
-      {R"({"type":"array","contains":{}})", "#/contains"},
       {R"({"type":"array","prefixItems":[{}],"items":[{}]})", "#/items"},
       {R"({"allOf":[{"items":[{}]},{"items":{}}]})", "#/allOf/1/items"},
       {R"({"allOf":[{"items":[{}]},{"additionalItems":false}]})",
@@ -164,7 +191,7 @@ TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
        "#/propertyNames/anyOf"},
       {R"({"propertyNames":{"enum":["a"],"maxLength":2},"type":"object"})",
        "#/propertyNames/maxLength"},
-      {R"({"propertyNames":{"not":{"const":1}},"type":"object"})",
+      {R"({"propertyNames":{"not":{"format":"date"}},"type":"object"})",
        "#/propertyNames/not"},
       {R"({"propertyNames":{"maxLength":2},"type":"object",
            "required":["abc"]})",
@@ -173,7 +200,7 @@ TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
       {R"({"oneOf":[{"type":"object"},{"type":"object"}],
            "discriminator":{"propertyName":"kind"}})",
        "#/oneOf"},
-      {R"({"type":"number","multipleOf":0.01})", "#/multipleOf"},
+      {R"({"type":"number","multipleOf":1e-16})", "#/multipleOf"},
       {R"({"type":"integer","multipleOf":1001})", "#/multipleOf"},
       {R"({"type":"object","minProperties":2})", "#/minProperties"},
       {R"({"oneOf":[{"type":"integer"},{"type":"number"}]})", "#/oneOf"},
@@ -182,17 +209,18 @@ TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
       {R"({"allOf":[{"format":"date"},{"format":"time"}]})",
        "#/allOf/1/format"},
       {R"({"properties":{"a/b":{"then":1}}})", "#/properties/a~1b/then"},
-      {R"({"enum":["abc"],"maxLength":2})", "#/maxLength"},
-      {R"({"properties":{"a":{"allOf":[{"not":{"const":1}}]}}})",
+      {R"({"enum":["abc"],"maxLength":2})", "#: no listed value"},
+      {R"({"enum":[["abc"]],"maxItems":2})", "#/maxItems"},
+      {R"({"properties":{"a":{"allOf":[{"not":{"format":"date"}}]}}})",
        "joined at #/properties/a)"},
-      {R"({"type":"object","anyOf":[{"not":{"const":1}}]})",
+      {R"({"type":"object","anyOf":[{"not":{"format":"date"}}]})",
        "joined at #/anyOf/0)"},
       {R"({"items":7})", "#/items"},
-      {R"({"properties":{"a":{"$id":"x","type":"null"}}})",
+      {R"({"properties":{"a":{"$id":"x","items":{"$ref":"#"}}}})",
        "#/properties/a/$id"},
-      {R"({"$id":"x","allOf":[{"id":"y","type":"null"}]})", "#/allOf/0/id"},
-      {R"({"type":"number","minimum":3,"exclusiveMinimum":true})",
-       "#/exclusiveMinimum"},
+      {R"({"$id":"x","allOf":[{"id":"y","items":{"$ref":"#"}}]})",
+       "#/allOf/0/id"},
+      {R"({"type":"number","exclusiveMinimum":true})", "#/exclusiveMinimum"},
       {R"({"type":"number","exclusiveMaximum":false})", "#/exclusiveMaximum"},
       {R"({"type":"number","minimum":1e308})", "#"},
       {R"({"type":"integer","minimum":1e308})", "#/minimum"},
@@ -209,21 +237,21 @@ TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
       {R"({"type":"null","pattern":2})", "#/pattern"},
       {R"({"type":"null","uniqueItems":1})", "#/uniqueItems"},
       // The keyword is found where the schemas that are joined have it.
-      {R"({"$defs":{"a b":{"not":{"const":1}}},"anyOf":[{"$ref":"#/$defs/a%20b"}]})",
+      {R"({"$defs":{"a b":{"not":{"format":"date"}}},"anyOf":[{"$ref":"#/$defs/a%20b"}]})",
        "#/$defs/a%20b/not"},
-      {R"({"anyOf":[{"type":"object"}],"properties":{"x":{"not":{"const":1}}}})",
+      {R"({"anyOf":[{"type":"object"}],"properties":{"x":{"not":{"format":"date"}}}})",
        "#/properties/x/not"},
       {R"({"allOf":[{"properties":{"a":{"minLength":1}}},
-                    {"properties":{"a":{"contains":{}}}}]})",
-       "#/allOf/1/properties/a/contains"},
+                    {"properties":{"a":{"unevaluatedItems":{}}}}]})",
+       "#/allOf/1/properties/a/unevaluatedItems"},
       {R"({"oneOf":[{"properties":{"a":{"type":"x"}},"required":["a"],
                      "type":"object","maxProperties":0},
                     {"type":"object","properties":{"a":{"type":"null"}},
                      "required":["a"]}]})",
        "#/oneOf/0/"},
       {R"({"type":"object","required":["a"],
-           "additionalProperties":{"if":{}}})",
-       "#/additionalProperties/if"},
+           "additionalProperties":{"unevaluatedItems":{}}})",
+       "#/additionalProperties/unevaluatedItems"},
       {R"({"type":"string",)", "#"},
       {"7", "#"},
   };
@@ -232,7 +260,12 @@ TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
   }
   // A keyword that concerns no value that may come is no obstacle.
   EXPECT_TRUE(Refusal(R"({"type":"string","uniqueItems":true})").ok());
-  EXPECT_TRUE(Refusal(R"({"type":"string","contains":{}})").ok());
+  EXPECT_TRUE(Refusal(R"({"type":"string","unevaluatedItems":{}})").ok());
+  // Keywords that no specification has are annotations, and so are names of
+  // schemas without references in them.
+  EXPECT_TRUE(Refusal(R"({"type":"string","enumNames":["a"],"nullable":true,
+                          "$id":"#/properties/a","id":"b"})")
+                  .ok());
   // The whole schema may have a name, also where it is joined.
   EXPECT_TRUE(Refusal(R"({"$id":"x","type":"object","properties":{"id":
                           {"$ref":"#"}},"anyOf":[{"minProperties":1}]})")
@@ -246,7 +279,7 @@ TEST(JsonSchemaTest, TheSearchForAPlaceEnds) {
   for (int i = 0; i < 8000; ++i)
     members += ",\"x-" + std::to_string(i) + "\":0";
   const std::string schema =
-      R"({"anyOf":[{"properties":{"a: b: c: d: e: f":{"not":{"const":1}}}},)" +
+      R"({"anyOf":[{"properties":{"a: b: c: d: e: f":{"not":{"format":"date"}}}},)" +
       again + R"(],"$defs":{"a":{)" + members + "}}}";
   EXPECT_EQ(Refusal(schema).code(), kInvalidArgument);
 }

@@ -42,6 +42,14 @@ bool IsValidObject(const json& value, const json& schema, const json& root) {
   for (const json& name : schema.value("required", json::array())) {
     if (!value.contains(name.get<std::string>())) return false;
   }
+  for (const char* keyword :
+       {"dependentRequired", "dependentSchemas", "dependencies"}) {
+    const json dependent = schema.value(keyword, json::object());
+    for (const auto& [name, what] : dependent.items()) {
+      const json also = what.is_array() ? json({{"required", what}}) : what;
+      if (value.contains(name) && !IsValid(value, also, root)) return false;
+    }
+  }
   const json properties = schema.value("properties", json::object());
   const json patterns = schema.value("patternProperties", json::object());
   for (const auto& [name, member] : value.items()) {
@@ -76,6 +84,16 @@ bool IsValidArray(const json& value, const json& schema, const json& root) {
       std::set<json>(value.begin(), value.end()).size() < value.size()) {
     return false;
   }
+  if (schema.contains("contains")) {
+    const size_t met =
+        std::count_if(value.begin(), value.end(), [&](const json& item) {
+          return IsValid(item, schema["contains"], root);
+        });
+    if (met < schema.value("minContains", size_t{1}) ||
+        met > schema.value("maxContains", met)) {
+      return false;
+    }
+  }
   json prefix = schema.value("prefixItems", json::array());
   json rest = schema.value("items", json(true));
   if (rest.is_array()) {  // as until 2019
@@ -89,6 +107,12 @@ bool IsValidArray(const json& value, const json& schema, const json& root) {
   return true;
 }
 
+// As the decimals of a few digits that both are, not as doubles.
+bool IsMultiple(double number, double step) {
+  const double times = std::round(number / step);
+  return std::abs(number - times * step) <= 1e-12 * std::abs(number);
+}
+
 bool IsValidNumber(const json& value, const json& schema) {
   const double number = value.get<double>();
   return !((schema.contains("minimum") && number < schema["minimum"]) ||
@@ -98,7 +122,7 @@ bool IsValidNumber(const json& value, const json& schema) {
            (schema.contains("exclusiveMaximum") &&
             number >= schema["exclusiveMaximum"]) ||
            (schema.contains("multipleOf") &&
-            std::fmod(number, schema["multipleOf"].get<double>()) != 0));
+            !IsMultiple(number, schema["multipleOf"].get<double>())));
 }
 
 bool IsValidString(const json& value, const json& schema) {
@@ -131,6 +155,12 @@ bool IsValid(const json& value, const json& schema, const json& root) {
   }
   if (schema.contains("not") && IsValid(value, schema["not"], root)) {
     return false;
+  }
+  if (schema.contains("if")) {
+    const char* then = IsValid(value, schema["if"], root) ? "then" : "else";
+    if (schema.contains(then) && !IsValid(value, schema[then], root)) {
+      return false;
+    }
   }
   if (schema.contains("const") && value != schema["const"]) return false;
   if (schema.contains("enum") &&

@@ -76,9 +76,9 @@ FamilyModel LoadGemma(const nlohmann::json& json, const Weights* weights,
   return family.ReadModel(has, {family.geometry}, /*tied_by_default=*/true);
 }
 
-Gemma2Stack ReadGemma2Stack(const nlohmann::json& json, bool both_ways,
-                            ConfigReader* config) {
-  Gemma2Stack gemma;
+GemmaStack ReadGemma2Stack(const nlohmann::json& json, bool both_ways,
+                           ConfigReader* config) {
+  GemmaStack gemma;
   AttentionGeometry geometry;
   StackDescription& stack = gemma.stack =
       ReadGemmaConfig(config, both_ways, &geometry);
@@ -86,7 +86,7 @@ Gemma2Stack ReadGemma2Stack(const nlohmann::json& json, bool both_ways,
   gemma.logit_soft_cap =
       ReadSoftCap(json, "final_logit_softcapping", 30, config);
   ReadLlamaRotary(config, /*usual_theta=*/10000, &geometry, &stack);
-  const int window = ReadWindow(config);
+  const int window = gemma.window = ReadWindow(config);
   const std::vector<bool> slides =
       ReadLayerTypes(config, EachNthIsFull(2, stack.layers));
   gemma.geometries = SlidingGeometries(config, geometry, window, slides);
@@ -105,7 +105,7 @@ FamilyModel LoadGemma2(const nlohmann::json& json, const Weights* weights,
   FamilyModel model;
   model.generation_defaults = GenerationDefaults();
   TransformerDescription& description = model.description;
-  Gemma2Stack gemma =
+  GemmaStack gemma =
       ReadGemma2Stack(json, /*both_ways=*/false, family.config());
   description.decoder = std::move(gemma.stack);
   description.logit_soft_cap = gemma.logit_soft_cap;
@@ -114,44 +114,51 @@ FamilyModel LoadGemma2(const nlohmann::json& json, const Weights* weights,
   return model;
 }
 
-FamilyModel LoadGemma3Text(const nlohmann::json& json, const Weights* weights,
-                           Problems* problems) {
-  FamilyReader family(json, weights, problems);
-  ConfigReader* const config = family.config();
-  FamilyModel model;
-  model.generation_defaults = GenerationDefaults();
-  TransformerDescription& description = model.description;
-  const bool both_ways = ReadBothWays(config);
+GemmaStack ReadGemma3Stack(const nlohmann::json& json, bool both_ways,
+                           ConfigReader* config) {
+  GemmaStack gemma;
   AttentionGeometry geometry;
-  StackDescription& stack =
-      (both_ways ? description.encoder : description.decoder)
-          .emplace(ReadGemmaConfig(config, /*both_ways=*/true, &geometry));
+  StackDescription& stack = gemma.stack =
+      ReadGemmaConfig(config, /*both_ways=*/true, &geometry);
   geometry.soft_cap = ReadSoftCap(json, "attn_logit_softcapping", 0, config);
-  description.logit_soft_cap =
+  gemma.logit_soft_cap =
       ReadSoftCap(json, "final_logit_softcapping", 0, config);
   stack.rotary =
       ReadLayerRotaries(config,
                         {.thetas = {"rope_theta", "rope_local_base_freq"},
                          .usual_thetas = {1e6, 1e4}},
                         geometry.head_size, stack.max_positions);
-  const int window = ReadWindow(config);
+  const int window = gemma.window = ReadWindow(config);
   const int pattern =
       config->Integer("sliding_window_pattern", 1, kMaxLayers).value_or(6);
   const std::vector<bool> slides =
       ReadLayerTypes(config, EachNthIsFull(pattern, stack.layers));
-  std::vector<AttentionGeometry> geometries =
-      SlidingGeometries(config, geometry, window, slides);
+  gemma.geometries = SlidingGeometries(config, geometry, window, slides);
   for (int i = 0; i < stack.layers; ++i) {
-    geometries[i].rotary = slides[i] ? kSlidingLayer : kFullLayer;
+    AttentionGeometry& one = gemma.geometries[i];
+    one.rotary = slides[i] ? kSlidingLayer : kFullLayer;
     if (!both_ways) continue;
-    // In both directions, the window extends half as far to either side.
-    if (slides[i]) geometries[i].look_back = window / 2;
-    geometries[i].look_ahead = slides[i] ? window / 2 : kAllKeys;
+    if (slides[i]) one.look_back = window / 2;
+    one.look_ahead = slides[i] ? window / 2 : kAllKeys;
   }
-  LlamaTensors has = ReadGemmaOptions(config);
-  has.head_norms = true;
-  ReadLlamaModel(&family, has, geometries, /*tied_by_default=*/true,
-                 &description);
+  gemma.has = ReadGemmaOptions(config);
+  gemma.has.head_norms = true;
+  return gemma;
+}
+
+FamilyModel LoadGemma3Text(const nlohmann::json& json, const Weights* weights,
+                           Problems* problems) {
+  FamilyReader family(json, weights, problems);
+  FamilyModel model;
+  model.generation_defaults = GenerationDefaults();
+  TransformerDescription& description = model.description;
+  const bool both_ways = ReadBothWays(family.config());
+  GemmaStack gemma = ReadGemma3Stack(json, both_ways, family.config());
+  (both_ways ? description.encoder : description.decoder) =
+      std::move(gemma.stack);
+  description.logit_soft_cap = gemma.logit_soft_cap;
+  ReadLlamaModel(&family, gemma.has, gemma.geometries,
+                 /*tied_by_default=*/true, &description);
   return model;
 }
 

@@ -32,17 +32,22 @@ FamilyModel LoadGemma2(const nlohmann::json& json, const Weights* weights,
 FamilyModel LoadGemma3Text(const nlohmann::json& json, const Weights* weights,
                            Problems* problems);
 
-// Gemma 2's stack without its tensors, and how these are read.
-struct Gemma2Stack {
+// A stack of Gemma's layers without its tensors, and how these are read.
+struct GemmaStack {
   StackDescription stack;
   std::vector<AttentionGeometry> geometries;  // of each layer
   LlamaTensors has;
   float logit_soft_cap = 0;
+  int window = 0;  // of the layers that slide
 };
 // `config` reads `json`. With `both_ways`, tokens also see those after them,
 // and windows extend as far to either side.
-Gemma2Stack ReadGemma2Stack(const nlohmann::json& json, bool both_ways,
-                            ConfigReader* config);
+GemmaStack ReadGemma2Stack(const nlohmann::json& json, bool both_ways,
+                           ConfigReader* config);
+// The same of Gemma 3. In both directions, a window extends half as far to
+// either side.
+GemmaStack ReadGemma3Stack(const nlohmann::json& json, bool both_ways,
+                           ConfigReader* config);
 
 }  // namespace trivium
 

@@ -344,8 +344,10 @@ void ReadLlamaTensors(TensorReader* tensors, const LlamaTensors& has,
                       const std::vector<AttentionGeometry>& geometries,
                       LlamaLayerReader read_rest, StackDescription* stack) {
   const int d_model = stack->d_model;
-  stack->embeddings.tokens =
-      tensors->Required("embed_tokens.weight", {stack->vocabulary, d_model});
+  if (stack->embeddings.tokens == nullptr) {
+    stack->embeddings.tokens =
+        tensors->Required("embed_tokens.weight", {stack->vocabulary, d_model});
+  }
   for (int i = 0; i < stack->layers; ++i) {
     const std::string name = fmt::format("layers.{}.", i);
     if (!HasLayer(tensors, name, i, DecoderKeys().layers, *stack)) return;

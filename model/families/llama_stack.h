@@ -161,7 +161,8 @@ void ReadLlamaModel(FamilyReader* family, const LlamaTensors& has,
 
 // The parts of ReadLlamaModel, for families with something else in between.
 
-// Reads embeddings, all layers, and the final norm.
+// Reads embeddings, unless the stack has those of another one, all layers, and
+// the final norm.
 void ReadLlamaTensors(TensorReader* tensors, const LlamaTensors& has,
                       const std::vector<AttentionGeometry>& geometries,
                       LlamaLayerReader read_rest, StackDescription* stack);

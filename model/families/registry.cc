@@ -192,6 +192,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"starcoder2", LoadStarcoder2},
     {"t5", LoadT5},
     {"t5gemma", LoadT5Gemma},
+    {"t5gemma2", LoadT5Gemma2},
     {"umt5", LoadUmt5},
     {"xglm", LoadXglm},
     {"xlm", LoadXlm},

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "model/families/decoder_stack.h"
 #include "model/families/encoder_head.h"
@@ -12,29 +13,55 @@
 namespace trivium {
 namespace {
 
-// Reads config.json's object `side`, "encoder" or "decoder".
-Gemma2Stack ReadSide(const std::string& side, ConfigReader* config) {
-  const ConfigReader::Layer own = config->Find(side);
+using SideReader = GemmaStack (*)(const nlohmann::json& json, bool both_ways,
+                                  ConfigReader* config);
+
+// Reads the sizes of a side from the object `key` of `outer`, config.json or an
+// object in it; `text` is the key of an object in that one, or empty.
+GemmaStack ReadSide(const std::string& key, const std::string& text,
+                    SideReader read, bool both_ways, ConfigReader* outer) {
+  const ConfigReader::Layer own = outer->Find(key);
   if (own.json == nullptr || !own.json->is_object()) {
-    config->Report(side, own, "give the sizes of that side as an object");
+    outer->Report(key, own, "give the sizes of that side as an object");
     return {};
   }
-  ConfigReader reader({{"config.json: " + side, own.json}}, config->problems());
-  Gemma2Stack gemma =
-      ReadGemma2Stack(*own.json, /*both_ways=*/side == "encoder", &reader);
+  ConfigReader config({{own.file + ": " + key, own.json}}, outer->problems());
+  if (!text.empty()) return ReadSide(text, "", read, both_ways, &config);
+  GemmaStack gemma = read(*own.json, both_ways, &config);
   gemma.has.norms.before_attention = "pre_self_attn_layernorm";
   gemma.has.norms.of_attention = "post_self_attn_layernorm";
   return gemma;
 }
 
+// Reads what both families have beside their sides.
+FamilyModel BeginModel(ConfigReader* config) {
+  FamilyModel model;
+  model.generation_defaults = {{"decoder_start_token_id", 2},
+                               {"bos_token_id", 2},
+                               {"eos_token_id", 1},
+                               {"pad_token_id", 0}};
+  RefuseOtherHeads(config);
+  if (ArchitectureEndsWith(config, "EncoderModel")) {
+    config->Report("architectures", config->Find("architectures"),
+                   "this server runs this family with its decoder only");
+  }
+  return model;
+}
+
+// Returns self-attention's geometry without positions and windows.
+AttentionGeometry CrossGeometry(const LayerDescription& layer) {
+  AttentionGeometry geometry = layer.self_attention.geometry;
+  geometry.rotary = AttentionGeometry::kNoRotary;
+  geometry.look_back = geometry.look_ahead = kAllKeys;
+  return geometry;
+}
+
 // Reads the cross-attention of layer `name` to states that are `source_width`
 // wide.
 void ReadCross(TensorReader* tensors, const std::string& name,
-               const Gemma2Stack& gemma, int source_width, int d_model,
+               const GemmaStack& gemma, int source_width, int d_model,
                LayerDescription* layer) {
-  AttentionGeometry geometry = layer->self_attention.geometry;
-  geometry.rotary = AttentionGeometry::kNoRotary;
-  geometry.look_back = geometry.look_ahead = kAllKeys;
+  const AttentionGeometry geometry = CrossGeometry(*layer);
   const std::string attention = name + "cross_attn.";
   const int width = geometry.query_width(), kv_width = geometry.kv_width();
   const auto linear = [&](const char* part, int out, int in, bool bias) {
@@ -57,24 +84,49 @@ void ReadCross(TensorReader* tensors, const std::string& name,
       .after = std::nullopt};
 }
 
+// Reads the tensors of both sides, whose names begin with `encoder_prefix` and
+// "model.decoder.". With `merged`, self-attention sees the source, too.
+void ReadTensors(const Weights& weights, const std::string& encoder_prefix,
+                 const GemmaStack& encoder, const GemmaStack& decoder,
+                 bool merged, Problems* problems,
+                 TransformerDescription* description) {
+  TensorReader of_encoder(weights, encoder_prefix, problems);
+  ReadLlamaTensors(&of_encoder, encoder.has, encoder.geometries,
+                   &*description->encoder);
+  TensorReader of_decoder(weights, "model.decoder.", problems);
+  StackDescription& stack = *description->decoder;
+  ReadLlamaTensors(
+      &of_decoder, decoder.has, decoder.geometries,
+      [&](TensorReader* reader, int, const std::string& name,
+          LayerDescription* layer) {
+        if (merged) {
+          const AttentionDescription& self = layer->self_attention;
+          layer->cross_attention = {.geometry = CrossGeometry(*layer),
+                                    .query = {},
+                                    .key = self.key,
+                                    .value = self.value,
+                                    .output = {}};
+        } else {
+          ReadCross(reader, name, decoder, description->encoder->d_model,
+                    stack.d_model, layer);
+        }
+        ReadGatedFeedForward(reader, name + "mlp.", stack.feed_forward,
+                             /*bias=*/false, stack.d_model, layer);
+      },
+      &stack);
+}
+
 }  // namespace
 
 FamilyModel LoadT5Gemma(const nlohmann::json& json, const Weights* weights,
                         Problems* problems) {
   FamilyReader family(json, weights, problems);
   ConfigReader* const config = family.config();
-  FamilyModel model;
-  model.generation_defaults = {{"decoder_start_token_id", 2},
-                               {"bos_token_id", 2},
-                               {"eos_token_id", 1},
-                               {"pad_token_id", 0}};
-  RefuseOtherHeads(config);
-  if (ArchitectureEndsWith(config, "EncoderModel")) {
-    config->Report("architectures", config->Find("architectures"),
-                   "this server runs this family with its decoder only");
-  }
-  const Gemma2Stack encoder = ReadSide("encoder", config);
-  const Gemma2Stack decoder = ReadSide("decoder", config);
+  FamilyModel model = BeginModel(config);
+  const GemmaStack encoder =
+      ReadSide("encoder", "", ReadGemma2Stack, /*both_ways=*/true, config);
+  const GemmaStack decoder =
+      ReadSide("decoder", "", ReadGemma2Stack, /*both_ways=*/false, config);
   TransformerDescription& description = model.description;
   description.encoder = encoder.stack;
   description.decoder = decoder.stack;
@@ -82,22 +134,56 @@ FamilyModel LoadT5Gemma(const nlohmann::json& json, const Weights* weights,
   const bool tied = config->Boolean("tie_word_embeddings").value_or(true);
   TensorReader* const tensors = family.OpenTensors("model.");
   if (tensors == nullptr) return model;
+  ReadTensors(*weights, "model.encoder.", encoder, decoder, /*merged=*/false,
+              problems, &description);
+  const StackDescription& stack = *description.decoder;
+  description.output_projection.weight =
+      tied ? stack.embeddings.tokens
+           : tensors->Required("lm_head.out_proj.weight",
+                               {stack.vocabulary, stack.d_model});
+  return model;
+}
 
-  TensorReader of_encoder(*weights, "model.encoder.", problems);
-  ReadLlamaTensors(&of_encoder, encoder.has, encoder.geometries,
-                   &*description.encoder);
-  TensorReader of_decoder(*weights, "model.decoder.", problems);
+FamilyModel LoadT5Gemma2(const nlohmann::json& json, const Weights* weights,
+                         Problems* problems) {
+  FamilyReader family(json, weights, problems);
+  ConfigReader* const config = family.config();
+  FamilyModel model = BeginModel(config);
+  GemmaStack encoder = ReadSide("encoder", "text_config", ReadGemma3Stack,
+                                /*both_ways=*/true, config);
+  GemmaStack decoder =
+      ReadSide("decoder", "", ReadGemma3Stack, /*both_ways=*/false, config);
+  for (GemmaStack* side : {&encoder, &decoder}) {
+    // Transformers reads attn_logit_softcapping and does not apply it.
+    for (AttentionGeometry& one : side->geometries) one.soft_cap = 0;
+  }
+  // An even window has one token more ahead than behind.
+  for (AttentionGeometry& one : encoder.geometries) {
+    if (one.look_back != kAllKeys) one.look_back = (encoder.window - 1) / 2;
+  }
+  TransformerDescription& description = model.description;
+  description.encoder = encoder.stack;
+  description.decoder = decoder.stack;
+  description.logit_soft_cap = decoder.logit_soft_cap;
+  const bool tied = config->Boolean("tie_word_embeddings").value_or(true);
+  const bool both = encoder.stack.layers > 0 && decoder.stack.layers > 0;
+  if (both && (encoder.stack.d_model != decoder.stack.d_model ||
+               encoder.stack.vocabulary != decoder.stack.vocabulary)) {
+    config->Report("decoder", config->Find("decoder"),
+                   "its hidden_size and vocab_size must be those of the "
+                   "encoder's text_config");
+  }
+  TensorReader* const tensors = family.OpenTensors("model.");
+  if (tensors == nullptr) return model;
   StackDescription& stack = *description.decoder;
-  ReadLlamaTensors(
-      &of_decoder, decoder.has, decoder.geometries,
-      [&](TensorReader* reader, int, const std::string& name,
-          LayerDescription* layer) {
-        ReadCross(reader, name, decoder, description.encoder->d_model,
-                  stack.d_model, layer);
-        ReadGatedFeedForward(reader, name + "mlp.", stack.feed_forward,
-                             /*bias=*/false, stack.d_model, layer);
-      },
-      &stack);
+  const std::string prefix =
+      PrefixOf(weights, {"model.encoder.text_model.", "model.encoder."});
+  if (tied) {
+    stack.embeddings.tokens = tensors->Required(
+        prefix + "embed_tokens.weight", {stack.vocabulary, stack.d_model});
+  }
+  ReadTensors(*weights, prefix, encoder, decoder, /*merged=*/true, problems,
+              &description);
   description.output_projection.weight =
       tied ? stack.embeddings.tokens
            : tensors->Required("lm_head.out_proj.weight",

@@ -8,6 +8,7 @@
 //                                       it, and in some before R
 //   weights_h = softmax(scale * q_h K_g^T)   over the keys that a query sees,
 //                                       and the head's sink, which has no value
+//                                       (keys may be those of two sequences)
 //   y = W_o [weights_1 V, weights_2 V, ...]
 //
 // ("Attention Is All You Need", Vaswani et al. 2017). The products process the
@@ -297,8 +298,8 @@ void AttentionSublayer::Attend(const AttentionTask& task, const Piece& piece,
       .sinks = task.weights.sinks.data(),
       .out = query,
       .out_stride = stride_};
-  if (task.weights.blocks.has_value()) {
-    return AttendToBlocks(piece, task, call, scratch);
+  if (task.weights.blocks.has_value() || task.weights.merged) {
+    return AttendToJoined(piece, task, call, scratch);
   }
   if (task.relative != nullptr) {
     call.bias = task.relative->bias(task.layer);
@@ -323,36 +324,63 @@ void AttentionSublayer::Attend(const AttentionTask& task, const Piece& piece,
   if (call.weights != nullptr) CopyMaps(task, piece, heads, call);
 }
 
-void AttentionSublayer::AttendToBlocks(const Piece& piece,
+void AttentionSublayer::AttendToJoined(const Piece& piece,
                                        const AttentionTask& task,
                                        AttentionCall call,
                                        Scratch* scratch) const {
   const AttentionGroup& group = task.groups[piece.group];
   const AttentionGeometry& geometry = task.weights.geometry;
   const int sharing = geometry.heads / geometry.kv_heads;
+  JoinedKeys* const joined = &scratch->joined;
   for (int q = 0; q < piece.queries; ++q) {
     const int position = group.position + piece.first + q;
-    const BlockKeysRunner::NearKeys near =
-        blocks_.Prepare(task, piece.group, position, &scratch->blocks, &call);
+    const NearKeys near =
+        task.weights.merged
+            ? JoinSource(task, group, position, joined, &call)
+            : blocks_.Prepare(task, piece.group, position, joined, &call);
     const size_t padded = PaddedKeys(call.keys);
-    if (group.maps != nullptr) {
+    if (group.maps != nullptr || group.source_maps != nullptr) {
       call.weights = scratch->kept.Reserve(geometry.heads * padded);
     }
     call.scratch = scratch->kernel.Reserve(AttentionScratchSize(call));
     trivium::Attend(call);
     call.query += stride_;
     call.out += stride_;
-    if (group.maps == nullptr) continue;
+    // Returns the query's row in the map of a head, or null.
+    const auto row = [&](const AttentionMaps* maps, int head) -> float* {
+      float* const map =
+          maps == nullptr ? nullptr : maps->Map(task.layer, head);
+      if (map == nullptr) return nullptr;
+      return map + static_cast<size_t>(piece.first + q) * maps->keys();
+    };
     for (int head = call.begin_head * sharing; head < call.end_head * sharing;
          ++head) {
-      float* map = group.maps->Map(task.layer, head);
-      if (map == nullptr) continue;
-      map += static_cast<size_t>(piece.first + q) * group.maps->keys();
-      std::fill_n(map, group.keys, 0.0f);
-      std::copy_n(call.weights + head * padded + near.place,
-                  near.end - near.begin, map + near.begin);
+      const float* const weights = call.weights + head * padded;
+      if (float* const to = row(group.maps, head); to != nullptr) {
+        std::fill_n(to, group.keys, 0.0f);
+        std::copy_n(weights + near.place, near.end - near.begin,
+                    to + near.begin);
+      }
+      if (float* const to = row(group.source_maps, head); to != nullptr) {
+        std::copy_n(weights, group.source_keys, to);
+      }
     }
   }
+}
+
+NearKeys AttentionSublayer::JoinSource(const AttentionTask& task,
+                                       const AttentionGroup& group,
+                                       int position, JoinedKeys* joined,
+                                       AttentionCall* call) {
+  joined->tiles.clear();
+  for (int b = 0; b * kTileTokens < group.source_keys; ++b) {
+    joined->tiles.push_back(task.tiles[group.source_blocks[b]]);
+  }
+  const NearKeys near = joined->Join(task, group, position, call);
+  float* const bias = joined->HideKeys(/*heads=*/1, call);
+  std::fill_n(bias, group.source_keys, 0.0f);
+  std::fill_n(bias + near.place, near.end - near.begin, 0.0f);
+  return near;
 }
 
 void AttentionSublayer::CopyMaps(const AttentionTask& task, const Piece& piece,

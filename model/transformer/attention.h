@@ -11,6 +11,7 @@
 #include "model/transformer/attention_maps.h"
 #include "model/transformer/block_keys.h"
 #include "model/transformer/head_tap.h"
+#include "model/transformer/joined_keys.h"
 #include "model/transformer/kv_cache.h"
 #include "model/transformer/latent_attention.h"
 #include "model/transformer/layer.h"
@@ -36,6 +37,11 @@ struct AttentionGroup {
   // first row is row `trace_row` of the trace.
   HeadTrace* trace = nullptr;
   int trace_row = 0;
+  // A source's keys, which the rows see beside these; only if
+  // Attention::merged.
+  const int* source_blocks = nullptr;
+  int source_keys = 0;
+  const AttentionMaps* source_maps = nullptr;
 };
 
 // A row's position in its sequence and the block that receives its key and
@@ -95,7 +101,7 @@ class AttentionSublayer {
     Buffer<float> kept;    // [heads, queries, padded keys]
     Buffer<float> scores;  // the same
     std::vector<const char*> tiles, next_tiles;
-    BlockKeysRunner::Scratch blocks;
+    JoinedKeys joined;
   };
 
   // Computes queries into query_, and keys and values into their tiles.
@@ -121,9 +127,14 @@ class AttentionSublayer {
   // null; its first keys are prefetched.
   void Attend(const AttentionTask& task, const Piece& piece, Heads heads,
               const Piece* next, Scratch* scratch);
-  // Does the same for queries that see blocks, too, one by one.
-  void AttendToBlocks(const Piece& piece, const AttentionTask& task,
+  // Does the same for queries that see blocks or a source, too, one by one.
+  void AttendToJoined(const Piece& piece, const AttentionTask& task,
                       AttentionCall call, Scratch* scratch) const;
+  // Sets the keys of a call of one query, that of `position`, which sees a
+  // source's keys, too.
+  static NearKeys JoinSource(const AttentionTask& task,
+                             const AttentionGroup& group, int position,
+                             JoinedKeys* joined, AttentionCall* call);
   // Copies what `call`, the one of `piece`, has written to its weights and
   // scores.
   void CopyMaps(const AttentionTask& task, const Piece& piece, Heads heads,

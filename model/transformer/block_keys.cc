@@ -1,8 +1,3 @@
-// The kernel sees one range of keys, so a call's tiles are those of the blocks
-// and those of the tokens near the query. What the query does not see in
-// between (the rest of the last tile of blocks, and tokens before its window)
-// gets a bias that leaves no weight. So its numbers must be finite: unused
-// slots of blocks are filled with zeros.
 #include "model/transformer/block_keys.h"
 
 #include <algorithm>
@@ -11,13 +6,6 @@
 #include "model/transformer/attention.h"
 
 namespace trivium {
-namespace {
-
-// The exponential of any score below this bias is 0 beside another's.
-constexpr float kUnseen = -1e30f;
-
-}  // namespace
-
 absl::Status BlockKeysRunner::Run(const AttentionTask& task, Rows* rows,
                                   Workspace* workspace) {
   const Attention& weights = task.weights;
@@ -82,40 +70,23 @@ absl::Status BlockKeysRunner::Run(const AttentionTask& task, Rows* rows,
   return absl::OkStatus();
 }
 
-BlockKeysRunner::NearKeys BlockKeysRunner::Prepare(const AttentionTask& task,
-                                                   size_t group, int position,
-                                                   Scratch* scratch,
-                                                   AttentionCall* call) const {
-  const AttentionGroup& source = task.groups[group];
+NearKeys BlockKeysRunner::Prepare(const AttentionTask& task, size_t group,
+                                  int position, JoinedKeys* joined,
+                                  AttentionCall* call) const {
   const AttentionGeometry& geometry = task.weights.geometry;
   const auto [blocks, first_tile] = groups_[group];
-  const int padded = PaddedKeys(blocks);
-  NearKeys near;
-  near.begin = position - std::min(position, geometry.look_back);
-  near.end =
-      std::min(source.keys - 1 - position, geometry.look_ahead) + position + 1;
-  const int first = near.begin / kTileTokens * kTileTokens;
-  near.place = padded + near.begin - first;
-  scratch->tiles.clear();
-  for (int i = 0; i < padded / kTileTokens; ++i) {
-    scratch->tiles.push_back(tiles_.data() + (first_tile + i) * tile_bytes_);
+  joined->tiles.clear();
+  for (int i = 0; i < PaddedKeys(blocks) / kTileTokens; ++i) {
+    joined->tiles.push_back(tiles_.data() + (first_tile + i) * tile_bytes_);
   }
-  for (int i = first; i < near.end; i += kTileTokens) {
-    scratch->tiles.push_back(task.tiles[source.blocks[i / kTileTokens]]);
-  }
-  call->tiles = scratch->tiles.data();
-  call->keys = padded + near.end - first;
-  call->queries = 1;
-  call->position = 0;
-  call->look_back = call->look_ahead = kAllKeys;
+  const NearKeys near =
+      joined->Join(task, task.groups[group], position, call);
   const int own = std::min(position / task.weights.blocks->size, blocks - 1);
-  const size_t stride = PaddedKeys(call->keys) + 2 * kTileTokens;
-  float* const bias = scratch->bias.Reserve(geometry.heads * stride);
+  float* const bias = joined->HideKeys(geometry.heads, call);
   const int sharing = geometry.heads / geometry.kv_heads;
   for (int head = call->begin_head * sharing; head < call->end_head * sharing;
        ++head) {
-    float* const to = bias + head * stride + kTileTokens;
-    std::fill(to - kTileTokens, to - kTileTokens + stride, kUnseen);
+    float* const to = bias + head * call->bias_stride;
     const float* const of_blocks = task.relative->block_bias(head);
     for (int i = 0; i < blocks; ++i) to[i] = of_blocks[i - own];
     const float* const of_tokens = task.relative->bias(task.layer) +
@@ -123,8 +94,6 @@ BlockKeysRunner::NearKeys BlockKeysRunner::Prepare(const AttentionTask& task,
                                    position;
     std::copy(of_tokens + near.begin, of_tokens + near.end, to + near.place);
   }
-  call->bias = bias + kTileTokens;
-  call->bias_stride = stride;
   return near;
 }
 

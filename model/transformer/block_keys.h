@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "model/kernels/attention.h"
 #include "model/kernels/buffer.h"
+#include "model/transformer/joined_keys.h"
 #include "model/transformer/linear.h"
 #include "model/transformer/rows.h"
 #include "model/transformer/workspace.h"
@@ -20,18 +21,6 @@ struct AttentionTask;
 // one.
 class BlockKeysRunner {
  public:
-  // The memory of a call, of one thread.
-  struct Scratch {
-    std::vector<const char*> tiles;
-    Buffer<float> bias;
-  };
-  // The tokens that a query sees, and the place of the first in a call's keys.
-  struct NearKeys {
-    int begin;
-    int end;
-    int place;
-  };
-
   explicit BlockKeysRunner(const Formats& formats) : input_(formats) {}
 
   // Computes the keys and values of all groups' blocks; x of `rows` is what
@@ -41,7 +30,7 @@ class BlockKeysRunner {
   // Sets the keys of a call of one query, that of `position` in a group, and
   // their biases, for the call's heads.
   NearKeys Prepare(const AttentionTask& task, size_t group, int position,
-                   Scratch* scratch, AttentionCall* call) const;
+                   JoinedKeys* joined, AttentionCall* call) const;
 
  private:
   struct Group {

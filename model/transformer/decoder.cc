@@ -242,6 +242,13 @@ void Decoder::Group(std::span<const Item> items) {
         cross.blocks = item.source->cross_tables[group].blocks.data();
         groups.push_back(cross);
       }
+      if (stack_.layers[0].self_attention.merged) {
+        AttentionGroup& merged = readings_[group].self.back();
+        merged.source_blocks =
+            item.source->cross_tables[group].blocks.data();
+        merged.source_keys = cross.keys;
+        merged.source_maps = cross.maps;
+      }
     }
     last = alone ? nullptr : &item;
   }

@@ -14,6 +14,7 @@
 #include "model/transformer/encoder.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/finite.h"
 #include "base/status.h"
@@ -278,6 +279,8 @@ absl::Status Encoder::RunHeads(std::span<SourceState* const> sources,
 }
 
 // Computes the cross keys and values of all decoder layers, once per source.
+// Where decoders join these keys with their own, the slots that the last block
+// does not use get zeros, see joined_keys.cc.
 absl::Status Encoder::CrossKeyValues(std::span<SourceState* const> sources,
                                      KvCache* cache, Workspace* workspace) {
   if (!weights_.cross_key_value().has_value()) return absl::OkStatus();
@@ -288,7 +291,7 @@ absl::Status Encoder::CrossKeyValues(std::span<SourceState* const> sources,
   const int layers = static_cast<int>(weights_.decoder()->layers.size());
   const KvShape shape = cache->Tiles(0).shape;
   const int width = shape.heads * shape.head_size;
-  return weights_.cross_key_value()->Forward(
+  TRIVIUM_RETURN_IF_ERROR(weights_.cross_key_value()->Forward(
       rows_.input, rows_.rows(), workspace,
       [&](int row, const auto& product, float* y) {
         const SourceState& source = *sources[source_of_row_[row]];
@@ -298,12 +301,33 @@ absl::Status Encoder::CrossKeyValues(std::span<SourceState* const> sources,
         for (int layer = 0; layer < layers; ++layer) {
           const std::vector<int>& blocks =
               source.cross_tables[cache->layout().group(layer)].blocks;
-          const float* key = y + 2 * layer * width;
+          const Attention& reader =
+              weights_.decoder()->layers[layer].self_attention;
+          float* key = y + 2 * layer * width;
+          if (reader.merged && reader.key_norm.has_value()) {
+            reader.key_norm->ApplyToHeads(width, key);
+          }
           StoreKeyValue(shape, key, key + width, position % kTileTokens,
                         cache->Tiles(layer)[blocks[position / kTileTokens]]);
         }
       },
-      [this](int row) { return position_of_row_[row] % kSlotsTogether == 0; });
+      [this](int row) { return position_of_row_[row] % kSlotsTogether == 0; }));
+  if (!weights_.decoder()->layers[0].self_attention.merged) {
+    return absl::OkStatus();
+  }
+  const std::vector<float> zeros(2 * width);
+  for (const SourceState* source : sources) {
+    if (!source->options.cross_attention) continue;
+    for (int layer = 0; layer < layers; ++layer) {
+      const int block =
+          source->cross_tables[cache->layout().group(layer)].blocks.back();
+      for (int i = source->tokens(); i % kTileTokens != 0; ++i) {
+        StoreKeyValue(shape, zeros.data(), zeros.data() + width,
+                      i % kTileTokens, cache->Tiles(layer)[block]);
+      }
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace trivium

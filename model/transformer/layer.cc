@@ -84,7 +84,7 @@ absl::Status ForEachLinear(const LayerDescription& description, Layer* layer,
     TRIVIUM_RETURN_IF_ERROR(
         pack(Parts{input.output}, &layer->token_input->output));
   }
-  if (description.cross_attention.has_value()) {
+  if (description.cross_attention.has_value() && !description.merges()) {
     const AttentionDescription& cross = *description.cross_attention;
     TRIVIUM_RETURN_IF_ERROR(
         pack(Parts{cross.query}, &layer->cross_attention->projection));
@@ -279,7 +279,8 @@ absl::StatusOr<Layer> Layer::Create(const LayerDescription& description,
     layer.self_attention.blocks = {self.blocks->size,
                                    Norm::Create(self.blocks->norm, epsilon)};
   }
-  if (description.cross_attention.has_value()) {
+  layer.self_attention.merged = description.merges();
+  if (description.cross_attention.has_value() && !description.merges()) {
     Attention& cross = layer.cross_attention.emplace();
     cross.geometry = description.cross_attention->geometry;
     cross.output.emplace();

@@ -158,6 +158,9 @@ struct Attention {
   // Their values are the last columns of `projection`, [query_width].
   std::optional<NearHeads> near;
   std::optional<BlockKeys> blocks;
+  // Queries see a source's keys, too. These are normalized like the keys, but
+  // not turned.
+  bool merged = false;
   Norms norms;
 
   template <typename F>
@@ -165,8 +168,8 @@ struct Attention {
     const auto& [of_geometry, of_projection, of_output, of_query_norm,
                  of_key_norm, of_value_norm, of_norms_after_rotary,
                  of_values_from_key_product, of_values_given, of_parallel,
-                 of_sinks, of_latent, of_gated, of_near, of_blocks, of_norms] =
-        *this;
+                 of_sinks, of_latent, of_gated, of_near, of_blocks, of_merged,
+                 of_norms] = *this;
     VisitParts(f, of_projection, of_output, of_query_norm, of_key_norm,
                of_value_norm, of_norms_after_rotary, of_values_from_key_product,
                of_parallel, of_sinks, of_latent, of_near, of_blocks, of_norms);

@@ -235,7 +235,10 @@ struct LayerDescription {
   // not share one (UMT5).
   const TensorView* position_bias = nullptr;
   SublayerNorms self_attention_norms;
-  // Set in decoder layers of encoder-decoder models.
+  // Set in decoder layers of encoder-decoder models. If it has no query, it has
+  // no norms and output either: self-attention sees its keys and values beside
+  // those of tokens, in one softmax, and its key norm is self-attention's
+  // (T5Gemma 2).
   std::optional<AttentionDescription> cross_attention;
   SublayerNorms cross_attention_norms;
   // The feed-forward: W_down activation(W_up x) or, gated, W_down
@@ -261,6 +264,11 @@ struct LayerDescription {
   // False for a layer that has only a mixer or attention (Nemotron-H).
   bool feeds_forward() const {
     return up.weight != nullptr || experts.has_value();
+  }
+  // True for a layer whose self-attention sees the source, too.
+  bool merges() const {
+    return cross_attention.has_value() &&
+           cross_attention->query.weight == nullptr;
   }
   // False for a layer that keeps no keys and values.
   bool attends() const {

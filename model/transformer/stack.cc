@@ -99,6 +99,22 @@ absl::Status CheckBlocks(const StackDescription& stack,
       "bias, without rotary positions, sinks and norms of keys");
 }
 
+absl::Status CheckMerged(const StackDescription& stack,
+                         const LayerDescription& layer) {
+  const AttentionDescription& attention = layer.self_attention;
+  if (layer.merges() == stack.layer.front().merges() &&
+      (!layer.merges() ||
+       (!stack.relative_attention.has_value() &&
+        !layer.recurrence.has_value() && !attention.latent.has_value() &&
+        !attention.value_norm.has_value() &&
+        attention.value.weight != nullptr && attention.geometry.reads < 0))) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "self-attention that sees the source, too, has keys and values of its "
+      "own in all layers, without relative attention and norms of values");
+}
+
 absl::Status CheckBottleneck(const StackDescription& stack,
                              const LayerDescription& layer) {
   const auto& bottleneck = layer.bottleneck;
@@ -208,6 +224,7 @@ absl::StatusOr<Stack> Stack::Create(const StackDescription& description,
     TRIVIUM_RETURN_IF_ERROR(CheckNear(layers[i]));
     TRIVIUM_RETURN_IF_ERROR(CheckBottleneck(description, layers[i]));
     TRIVIUM_RETURN_IF_ERROR(CheckBlocks(description, layers[i]));
+    TRIVIUM_RETURN_IF_ERROR(CheckMerged(description, layers[i]));
     if (stack.relative_attention.has_value() &&
         stack.relative_attention->disentangled()) {
       TRIVIUM_RETURN_IF_ERROR(CheckPlain(layers[i].self_attention));

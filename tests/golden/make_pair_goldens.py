@@ -32,6 +32,21 @@ GEMMA = {
     "final_logit_softcapping": 5.0,
 }
 
+GEMMA3 = GEMMA | {
+    "attn_logit_softcapping": None,
+    "final_logit_softcapping": None,
+    "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
+}
+EYES = {
+    "model_type": "siglip_vision_model",
+    "hidden_size": 8,
+    "intermediate_size": 8,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "image_size": 64,
+    "patch_size": 4,
+}
+
 CASES = {
     "led.generate": ("LEDForConditionalGeneration", "d_model=40",
         "encoder_layers=2", "encoder_attention_heads=4", "decoder_layers=1",
@@ -51,6 +66,13 @@ CASES = {
         "encoder_sparse_step=2", "decoder_sparse_step=3", "num_experts=5",
         "router_bias=true", "moe_token_dropout=0.3", "encoder_ffn_dim=24",
         "decoder_ffn_dim=28", "seed=3"),
+    "t5gemma2.generate": ("T5Gemma2ForConditionalGeneration",
+        "encoder=" + json.dumps({"text_config": GEMMA3, "vision_config": EYES}),
+        "decoder=" + json.dumps(GEMMA3 | {"num_hidden_layers": 2,
+            "layer_types": ["full_attention", "sliding_attention"],
+            "num_key_value_heads": 1, "intermediate_size": 44,
+            "final_logit_softcapping": 5.0}),
+        "decoder_start_token_id=2", "seed=12"),
     "t5gemma.generate": ("T5GemmaForConditionalGeneration",
         "encoder=" + json.dumps(GEMMA),
         "decoder=" + json.dumps(GEMMA | {"hidden_size": 32,

@@ -313,6 +313,9 @@ StackDescription RandomTransformer::Stack(int layers, bool causal,
     if (cross) {
       layer.cross_attention = Attention(/*causal=*/false);
       layer.cross_attention_norms = Norms();
+      if (shape_.merged) {
+        layer.cross_attention->query = layer.cross_attention->output = {};
+      }
     }
     if (shape_.experts > 0 && !(shape_.grouped_experts && i == 1)) {
       layer.experts = Experts();

@@ -98,6 +98,7 @@ class RandomTransformer {
     bool tied = true;
     // A decoder with an encoder has a recurrence instead of self-attention.
     bool recurrent = false;
+    bool merged = false;  // it sees the source in self-attention (T5Gemma 2)
     // For encoder-only models, where decoder_layers is 0.
     int type_vocabulary = 0;
     // With a projection; 0: d_model. A decoder's positions are added behind it,

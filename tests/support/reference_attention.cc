@@ -186,7 +186,8 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
                  const AttentionDescription& tensors,
                  const LayerDescription* layer, const Numbers& numbers,
                  std::vector<double>* maps, std::vector<KeysValues>* made,
-                 const Matrix* values) {
+                 const Matrix* values, const Matrix* source,
+                 std::vector<double>* source_maps) {
   const AttentionGeometry& geometry = tensors.geometry;
   std::optional<RelativeScores> relative;
   if (layer != nullptr && stack.relative_attention) {
@@ -208,17 +209,25 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
   if (made != nullptr) made->push_back(read);
   const auto& [key, value] = read;
   const int block_size = tensors.blocks ? tensors.blocks->size : 1;
-  const int blocks = tensors.blocks ? x.rows / block_size : 0;
-  KeysValues of_blocks;
-  if (blocks > 0) {
-    Matrix sums(blocks, x.columns);
+  // Keys that are seen beside those of `memory`: blocks, or a source's.
+  int others = tensors.blocks ? x.rows / block_size : 0;
+  KeysValues of_others;
+  if (source != nullptr) {
+    others = source->rows;
+    AttentionDescription cross = *layer->cross_attention;
+    cross.key_norm = tensors.key_norm;
+    of_memory.closest_tie = numbers.closest_source_tie;
+    of_others = MakeKeysValues(*source, *source, stack, cross, of_memory,
+                               /*disentangled=*/false);
+  } else if (others > 0) {
+    Matrix sums(others, x.columns);
     for (int i = 0; i < x.rows; ++i) {
-      double* const sum = sums.row(std::min(i / block_size, blocks - 1));
+      double* const sum = sums.row(std::min(i / block_size, others - 1));
       for (int k = 0; k < x.columns; ++k) sum[k] += x.row(i)[k];
     }
     sums =
         Normalized(std::move(sums), tensors.blocks->norm, stack.norm_epsilon);
-    of_blocks = MakeKeysValues(sums, sums, stack, tensors, of_memory,
+    of_others = MakeKeysValues(sums, sums, stack, tensors, of_memory,
                                /*disentangled=*/false);
   }
   const int head_size = geometry.head_size;
@@ -249,22 +258,23 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
         if (relative) score += relative->Bias(i - j, h);
         weights.push_back(score);
       }
-      // The values of these keys and of the blocks.
+      // The values of these keys and of the others.
       Matrix seen;
-      if (blocks > 0) {
-        seen = Matrix(last + 1 - first + blocks, value.columns);
+      if (others > 0) {
+        seen = Matrix(last + 1 - first + others, value.columns);
         std::copy(value.row(first), value.row(last) + value.columns,
                   seen.row(0));
-        std::copy(of_blocks.value.data.begin(), of_blocks.value.data.end(),
+        std::copy(of_others.value.data.begin(), of_others.value.data.end(),
                   seen.row(last + 1 - first));
-        const int own = std::min(i / block_size, blocks - 1);
-        for (int j = 0; j < blocks; ++j) {
+        const int own = std::min(i / block_size, others - 1);
+        for (int j = 0; j < others; ++j) {
           double score = 0;
           for (int d = begin; d < begin + head_size; ++d) {
-            score += query.row(i)[d] * of_blocks.key.row(j)[d + shift];
+            score += query.row(i)[d] * of_others.key.row(j)[d + shift];
           }
-          weights.push_back(score * geometry.scale +
-                            relative->BlockBias(own - j, h));
+          score = SoftCapped(score * geometry.scale, geometry.soft_cap);
+          if (relative) score += relative->BlockBias(own - j, h);
+          weights.push_back(score);
         }
       }
       double largest = *std::max_element(weights.begin(), weights.end());
@@ -278,7 +288,7 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
         sum += weight;
       }
       const std::vector<double> rounded = numbers.Weights(
-          weights, blocks > 0 ? 0 : first, blocks > 0 ? seen : value,
+          weights, others > 0 ? 0 : first, others > 0 ? seen : value,
           begin + shift, head_size, disentangled);
       maps->insert(maps->end(), first, 0.0);
       for (int j = first; j <= last; ++j) {
@@ -288,10 +298,12 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
               rounded[j - first] / sum * value.row(j)[d + shift];
         }
       }
-      for (int j = 0; j < blocks; ++j) {
+      for (int j = 0; j < others; ++j) {
+        const int at = last + 1 - first + j;
+        if (source_maps != nullptr) source_maps->push_back(weights[at] / sum);
         for (int d = begin; d < begin + head_size; ++d) {
-          joined.row(i)[d] += rounded[last + 1 - first + j] / sum *
-                              of_blocks.value.row(j)[d + shift];
+          joined.row(i)[d] +=
+              rounded[at] / sum * of_others.value.row(j)[d + shift];
         }
       }
       maps->insert(maps->end(), memory.rows - 1 - last, 0.0);

@@ -21,13 +21,16 @@ struct KeysValues {
 // queries, keys] to `maps`, and of self-attention the layer's keys and values
 // to `made`, which has those of earlier layers. `layer` is given for
 // self-attention, whose scores the stack's relative attention changes; else
-// null.
+// null. With `source`, which self-attention of LayerDescription::merges() sees,
+// too, appends the weights of the source to `source_maps`.
 Matrix Attention(const Matrix& x, const Matrix& memory,
                  const StackDescription& stack,
                  const AttentionDescription& tensors,
                  const LayerDescription* layer, const Numbers& numbers,
                  std::vector<double>* maps, std::vector<KeysValues>* made,
-                 const Matrix* values = nullptr);
+                 const Matrix* values = nullptr,
+                 const Matrix* source = nullptr,
+                 std::vector<double>* source_maps = nullptr);
 
 // Latent attention in the absorbed form that LatentDescription gives. Appends
 // to `maps` as above.

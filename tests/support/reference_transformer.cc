@@ -263,11 +263,13 @@ Matrix RunStack(const StackDescription& stack, std::span<const int32_t> ids,
               return reference::LatentAttention(in, stack, layer.self_attention,
                                                 numbers, self_maps);
             }
-            return reference::Attention(in, in, stack, layer.self_attention,
-                                        &layer, numbers, self_maps, &made);
+            return reference::Attention(
+                in, in, stack, layer.self_attention, &layer, numbers, self_maps,
+                &made, /*values=*/nullptr,
+                layer.merges() ? &source_states : nullptr, cross_maps);
           });
     }
-    if (layer.cross_attention) {
+    if (layer.cross_attention && !layer.merges()) {
       x = Sublayer(
           stack, layer.cross_attention_norms, x, x, [&](const Matrix& in) {
             return reference::Attention(in, source_states, stack,

@@ -84,6 +84,8 @@ TEST(Seq2SeqFamiliesTest, ChecksLongAndMixedFamilies) {
       {"t5gemma.generate",
        {{"architectures", {"T5GemmaEncoderModel"}}},
        "architectures"},
+      {"t5gemma2.generate", {{"encoder", {{"text_config", 1}}}}, "text_config"},
+      {"t5gemma2.generate", {{"decoder", nullptr}}, "decoder"},
   };
   for (const auto& [name, changes, at] : cases) {
     SCOPED_TRACE(changes.dump());
@@ -151,10 +153,36 @@ TEST(Seq2SeqFamiliesTest, T5GemmasSidesHaveSizesOfTheirOwn) {
   EXPECT_THAT(folder.LoadWithoutWeights(), ElementsAre(ErrorAt("head_dim")));
 }
 
+TEST(Seq2SeqFamiliesTest, T5Gemma2MergesBothAttentions) {
+  Folder folder("t5gemma2.generate");
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  const TransformerDescription& description = folder.description;
+  const LayerDescription& layer = description.decoder->layer[1];
+  EXPECT_TRUE(layer.merges());
+  EXPECT_EQ(layer.cross_attention->key, layer.self_attention.key);
+  EXPECT_EQ(layer.cross_attention->geometry.look_back, kAllKeys);
+  EXPECT_EQ(layer.self_attention.geometry.look_back, 5);
+  EXPECT_EQ(description.decoder->embeddings.tokens,
+            description.encoder->embeddings.tokens);
+  // A window of six tokens.
+  const auto& encoder = description.encoder->layer;
+  EXPECT_EQ(encoder[0].self_attention.geometry.look_back, 2);
+  EXPECT_EQ(encoder[0].self_attention.geometry.look_ahead, 3);
+  EXPECT_EQ(encoder[1].self_attention.geometry.look_ahead, kAllKeys);
+  folder.config["encoder"]["text_config"]["sliding_window"] = 7;
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  const AttentionGeometry& odd =
+      folder.description.encoder->layer[0].self_attention.geometry;
+  EXPECT_EQ(odd.look_back, 3);
+  EXPECT_EQ(odd.look_ahead, 3);
+  folder.config["decoder"]["vocab_size"] = 300;
+  EXPECT_THAT(folder.LoadWithoutWeights(), ElementsAre(ErrorAt("decoder")));
+}
+
 TEST(Seq2SeqFamiliesTest, RefusesOtherHeads) {
   for (const char* name :
        {"bart.generate", "t5.generate", "led.generate", "longt5.generate",
-        "nllb-moe.generate", "t5gemma.generate"}) {
+        "nllb-moe.generate", "t5gemma.generate", "t5gemma2.generate"}) {
     Folder folder(name);
     folder.config["architectures"] = {"AnyForTokenClassification"};
     EXPECT_THAT(folder.LoadWithoutWeights(),

@@ -261,5 +261,18 @@ TEST(HeadTraceChecksTest, RefusesHeadsThatReadMoreThanTokens) {
   }
 }
 
+TEST(HeadTraceChecksTest, RefusesHeadsThatSeeTwoSequences) {
+  const RandomTransformer random(Shape{.merged = true}, 1);
+  const auto weights = Transformer::Create(random.description(), kF32Formats);
+  ASSERT_TRUE(weights.ok()) << weights.status();
+  for (const bool cross : {false, true}) {
+    EXPECT_THAT(
+        CheckTracedHead(**weights, /*decoder=*/true, {.cross = cross}),
+        IsError(absl::StatusCode::kInvalidArgument, "softmax"));
+  }
+  EXPECT_EQ(CheckTracedHead(**weights, /*decoder=*/false, {}),
+            absl::OkStatus());
+}
+
 }  // namespace
 }  // namespace trivium

@@ -205,6 +205,7 @@ class Memory(attack.Attack):
 
 class ManyCalls(attack.Attack):
     """With memory for 65,536 open calls."""
+    MOST_BYTES = 1 << 30
     FLAGS = ("--memory-limit-bytes", str(8 << 30), "--client-key-header",
              "x-client")
 

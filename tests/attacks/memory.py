@@ -203,4 +203,28 @@ class Memory(attack.Attack):
         self.wait_for_peace()
 
 
+class ManyCalls(attack.Attack):
+    """With memory for 65,536 open calls."""
+    MOST_BYTES = 1 << 30
+    FLAGS = ("--memory-limit-bytes", str(8 << 30), "--client-key-header",
+             "x-client")
+
+    def test_begun_and_ended_at_once(self):
+        calls = b"".join(frame(HEADERS, END_HEADERS, 2 * i + 1,
+                               NEXT_CALL if i else FIRST_CALL)
+                         for i in range(1000))
+        with self.honest_client() as honest:
+            connections = [Connection(self.server.address) for _ in range(60)]
+            for connection in connections:
+                connection.send(calls, time.monotonic() + 10)
+            time.sleep(2 + attack.seconds())
+            for connection in connections:
+                connection.close()
+            time.sleep(1 + attack.seconds())
+        self.assert_unharmed(honest)
+        # No call, either: one alone would wait for them all.
+        self.assertLess(max(honest.seconds), self.MOST_SECONDS * self.slowness
+                        + self.LAGS * honest.lag())
+
+
 attack.main()

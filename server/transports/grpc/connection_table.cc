@@ -37,7 +37,7 @@ void ConnectionTable::Add(uint64_t id,
     UpdateIdle(id, &added->second);
     ages_.emplace(added->second.leaves, id);
   });
-  if (!status.ok()) return End(id);
+  if (!status.ok()) return Erase(id);
   metrics_->OnConnections(size());
 }
 
@@ -55,13 +55,15 @@ bool ConnectionTable::EndLongestIdle() {
   const auto id = limits_.LongestIdle();
   if (!id) return false;
   metrics_->OnConnectionEnded("evicted");
-  End(*id);
+  Erase(*id);
   return true;
 }
 
 void ConnectionTable::GoAway(absl::Time now) {
   std::vector<uint64_t> ids;
-  for (const auto& [id, entry] : entries_) ids.push_back(id);
+  for (const auto& [id, entry] : entries_) {
+    if (!entry.gone) ids.push_back(id);
+  }
   for (const uint64_t id : ids) {
     entries_.at(id).connection->GoAway();
     Move(id, false, true, now);
@@ -72,12 +74,13 @@ void ConnectionTable::OnEvent(const epoll_event& event, absl::Time now) {
   const uint64_t tag = event.data.u64;
   const uint64_t id = tag / 2;
   const auto entry = entries_.find(id);
-  if (entry == entries_.end()) return;  // an earlier event ended it
+  // An earlier event may have ended it.
+  if (entry == entries_.end() || entry->second.gone) return;
   const bool in = (event.events & (EPOLLIN | EPOLLRDHUP)) != 0;
   const bool out = (event.events & EPOLLOUT) != 0;
   const bool closed = (event.events & (EPOLLHUP | EPOLLERR)) != 0;
   if (tag % 2 == 0) {
-    if (closed) return End(id);
+    if (closed) return End(id, now);
     return Move(id, in, out, now);
   }
   if (closed && entry->second.grpc_watched) {
@@ -94,6 +97,7 @@ void ConnectionTable::OnEvent(const epoll_event& event, absl::Time now) {
 absl::Time ConnectionTable::next_due(absl::Time now) const {
   absl::Time next =
       ages_.empty() ? absl::InfiniteFuture() : ages_.begin()->first;
+  if (!gone_.empty()) next = std::min(next, bare_calls_->ready_at());
   for (const uint64_t id : resting_) {
     next = std::min(next, entries_.at(id).connection->resume().value_or(now));
   }
@@ -108,6 +112,7 @@ void ConnectionTable::MoveDue(absl::Time now) {
   }
   for (const uint64_t id : rested) Move(id, true, false, now);
   EndOld(now);
+  EndGone(now);
 }
 
 void ConnectionTable::EndOld(absl::Time now) {
@@ -115,7 +120,7 @@ void ConnectionTable::EndOld(absl::Time now) {
     const uint64_t id = ages_.begin()->second;
     Entry& entry = entries_.at(id);
     if (entry.told_to_go) {
-      End(id);
+      End(id, now);
       continue;
     }
     metrics_->OnConnectionEnded("old");
@@ -134,7 +139,7 @@ void ConnectionTable::Move(uint64_t id, bool from_client, bool from_grpc,
                            absl::Time now) {
   const absl::Status status =
       CatchExceptions([&] { MoveBytes(id, from_client, from_grpc, now); });
-  if (!status.ok() && entries_.contains(id)) End(id);
+  if (!status.ok() && entries_.contains(id)) End(id, now);
 }
 
 void ConnectionTable::MoveBytes(uint64_t id, bool from_client, bool from_grpc,
@@ -151,7 +156,7 @@ void ConnectionTable::MoveBytes(uint64_t id, bool from_client, bool from_grpc,
                      {{"peer", connection.peer()},
                       {"reason", std::string(status.message())}});
     }
-    return End(id);
+    return End(id, now);
   }
   if (const uint32_t events = connection.client_events();
       events != entry.client_events) {
@@ -182,7 +187,44 @@ void ConnectionTable::UpdateIdle(uint64_t id, Entry* entry) {
   }
 }
 
-void ConnectionTable::End(uint64_t id) {
+void ConnectionTable::End(uint64_t id, absl::Time now) {
+  Entry& entry = entries_.at(id);
+  if (entry.gone) return;
+  const size_t calls = entry.connection->open_calls();
+  if (calls <= BareCalls::kFree) return Erase(id);
+  const absl::Status status = CatchExceptions([&] {
+    gone_.push_back(id);
+    limits_.SetIdle(id);  // so that it makes room
+  });
+  if (!status.ok()) return Erase(id);
+  entry.gone = true;
+  if (entry.grpc_watched) {
+    Watch(EPOLL_CTL_DEL, entry.connection->grpc(), 0, 2 * id + 1);
+  }
+  entry.connection->CloseClient();  // which removes it from epoll
+  resting_.erase(id);
+  ages_.erase({entry.leaves, id});
+  EndGone(now);
+}
+
+void ConnectionTable::EndGone(absl::Time now) {
+  while (!gone_.empty() && bare_calls_->Ready(now)) {
+    const auto first = entries_.find(gone_.front());
+    gone_.pop_front();
+    if (first == entries_.end()) continue;  // it made room
+    bare_calls_->Spend(
+        static_cast<double>(first->second.connection->open_calls()));
+    Erase(first->first);
+  }
+}
+
+void ConnectionTable::EndAllGone() {
+  for (const uint64_t id : std::exchange(gone_, {})) {
+    if (entries_.contains(id)) Erase(id);
+  }
+}
+
+void ConnectionTable::Erase(uint64_t id) {
   const auto entry = entries_.find(id);
   limits_.Remove(id);
   resting_.erase(id);

@@ -4,6 +4,7 @@
 #include <sys/epoll.h>
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <set>
@@ -14,14 +15,16 @@
 #include "absl/time/time.h"
 #include "server/observability/log.h"
 #include "server/observability/metrics.h"
+#include "server/transports/grpc/bare_calls.h"
 #include "server/transports/grpc/relayed_connection.h"
 #include "server/transports/net/connection_limits.h"
 
 namespace trivium {
 
 // The relay's connections: maps epoll's events to them, and knows which one
-// moves when, which has been idle the longest, and which are old. Used by one
-// thread.
+// moves when, which has been idle the longest, and which are old. A connection
+// whose client is gone stays until gRPC may end its calls (BareCalls). Used by
+// one thread.
 //
 //   table.MakeRoom()             // false: refuse the new connection
 //   table.Add(id, connection, now)
@@ -35,10 +38,12 @@ class ConnectionTable {
 
   // `epoll` must stay open while this lives. A connection of age Spread(age) is
   // told to go, and ends `grace` later.
-  ConnectionTable(int epoll, Metrics* metrics, int max_connections,
+  ConnectionTable(int epoll, BareCalls* bare_calls, Metrics* metrics,
+                  int max_connections,
                   absl::Duration age = absl::InfiniteDuration(),
                   absl::Duration grace = absl::ZeroDuration())
       : epoll_(epoll),
+        bare_calls_(bare_calls),
         metrics_(metrics),
         age_(age),
         grace_(grace),
@@ -61,6 +66,8 @@ class ConnectionTable {
   // Returns when MoveDue has something to do.
   absl::Time next_due(absl::Time now) const;
   void MoveDue(absl::Time now);
+  // Ends those whose clients are gone, without waiting.
+  void EndAllGone();
 
  private:
   struct Entry {
@@ -71,6 +78,7 @@ class ConnectionTable {
     std::optional<absl::Time> idle_since;  // as limits_ knows it
     absl::Time leaves;                     // its time in ages_
     bool told_to_go = false;               // then `leaves` is when it ends
+    bool gone = false;                     // its client is gone: in gone_
   };
 
   void Watch(int operation, int fd, uint32_t events, uint64_t tag) const;
@@ -79,9 +87,14 @@ class ConnectionTable {
   void UpdateIdle(uint64_t id, Entry* entry);
   void EndOld(absl::Time now);
   bool EndLongestIdle();
-  void End(uint64_t id);
+  // Ends a connection for its client, and soon for gRPC.
+  void End(uint64_t id, absl::Time now);
+  // Ends it for gRPC as well.
+  void Erase(uint64_t id);
+  void EndGone(absl::Time now);
 
   const int epoll_;
+  BareCalls* const bare_calls_;
   Metrics* const metrics_;
   const absl::Duration age_;
   const absl::Duration grace_;
@@ -89,6 +102,7 @@ class ConnectionTable {
   ConnectionLimits limits_;
   absl::flat_hash_set<uint64_t> resting_;           // paused by their guards
   std::set<std::pair<absl::Time, uint64_t>> ages_;  // Entry::leaves, id
+  std::deque<uint64_t> gone_;  // in the order in which their clients went
   LogLimit abuse_log_;
 };
 

@@ -77,6 +77,8 @@ absl::StatusOr<size_t> Http2Guard::OnClient(std::string_view bytes,
                                       absl::ToDoubleSeconds(now - balance_at_));
   balance_at_ = now;
   waits_for_resets_ = waits_for_resets_ && resets_->Full(now);
+  waits_for_calls_ = waits_for_calls_ && !bare_calls_->Ready(now);
+  heads_ = 0;
   waits_for_room_ = false;
   const size_t all = bytes.size();
   while (!bytes.empty() && preface_ < kPreface.size()) {
@@ -92,7 +94,8 @@ absl::StatusOr<size_t> Http2Guard::OnClient(std::string_view bytes,
   }
   while (!bytes.empty() && to_grpc->size() < kMostMade &&
          said_.size() < kMostMade &&
-         ((balance_ >= 0 && !waits_for_resets_) || !client_.between())) {
+         ((balance_ >= 0 && MayBegin() && !turn_over()) ||
+          !client_.between())) {
     absl::Status status;
     if (client_.payload() > 0) {
       const std::string_view payload = bytes.substr(0, client_.payload());
@@ -194,7 +197,11 @@ size_t Http2Guard::OnData(std::string_view payload, absl::Time now) {
   Stream& its = stream->second;
   const size_t passing = its.messages.Read(payload.substr(0, data), now,
                                            incoming_, &small_messages_);
-  if (its.call != nullptr && its.messages.any_whole()) its.call->OnWhole();
+  if (its.messages.any_whole() && std::exchange(its.bare, false)) {
+    --bare_;
+    if (its.paced) bare_calls_->Return();
+    if (its.call != nullptr) its.call->OnWhole();
+  }
   data_ -= passing;
   return passing < data ? passing : payload.size();
 }
@@ -218,6 +225,7 @@ absl::Status Http2Guard::OnHeaders(std::string* to_grpc) {
   const uint8_t end = headers_head_.flags & kEndStream;
   if (stream > last_stream_) {
     last_stream_ = stream;
+    ++heads_;
     Judgement judgement;
     if (judge_) judgement = judge_(&*fields, /*may_refuse=*/table_settled_);
     if (judgement.refusal) {
@@ -233,6 +241,11 @@ absl::Status Http2Guard::OnHeaders(std::string* to_grpc) {
     Stream& opened = open_[stream];
     opened.call = std::move(judgement.call);
     opened.place = std::move(judgement.place);
+    if (++bare_ > BareCalls::kFree) {
+      opened.paced = true;
+      bare_calls_->Spend(1);
+      waits_for_calls_ = !bare_calls_->Ready(balance_at_);
+    }
     if (open_.size() > max_streams_) {
       return absl::ResourceExhaustedError(fmt::format(
           "more than {} streams at a time, which the settings forbid",
@@ -251,6 +264,7 @@ bool Http2Guard::Close(uint32_t stream) {
   const auto open = open_.find(stream);
   if (open == open_.end()) return false;
   open->second.messages.End(&small_messages_);
+  if (open->second.bare) --bare_;
   open_.erase(open);
   return true;
 }
@@ -258,7 +272,9 @@ bool Http2Guard::Close(uint32_t stream) {
 absl::Time Http2Guard::resume() const {
   const absl::Duration rest =
       absl::Seconds(std::max(0.0, -balance_) / kUnitsPerSecond);
-  return balance_at_ + std::max(rest, waits_for_room_ ? kRoomRest : kLeastRest);
+  if (waits_for_room_) return balance_at_ + std::max(rest, kRoomRest);
+  if (turn_over() && MayBegin()) return balance_at_ + rest;
+  return balance_at_ + std::max(rest, kLeastRest);
 }
 
 void Http2Guard::OnServer(std::string_view bytes, std::string* to_client) {

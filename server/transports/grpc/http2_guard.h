@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "server/limits/early_refusal.h"
 #include "server/limits/open_calls.h"
+#include "server/transports/grpc/bare_calls.h"
 #include "server/transports/grpc/header_fields.h"
 #include "server/transports/grpc/http2_frames.h"
 #include "server/transports/grpc/incoming_messages.h"
@@ -30,6 +31,8 @@ namespace trivium {
 //     read more slowly.
 //   - A connection that resets streams is read on when the server is done with
 //     them (ResetStreams).
+//   - A connection that has many calls without a message begins the next ones
+//     at a bounded rate (BareCalls).
 //   - A large request message is read when there is memory for it
 //     (IncomingMessages).
 //   - A header block has at most kMaxHeaderBytes, and kMaxFieldBytes when it is
@@ -63,6 +66,9 @@ class Http2Guard {
   // About how many bytes it prepares for either side before they are sent.
   static constexpr size_t kMostMade = 64 << 10;
 
+  // How many calls of a connection are judged before the others have their turn.
+  static constexpr int kHeadsATurn = 32;
+
   // The fate of a call.
   struct Judgement {
     // The header block that answers the call in gRPC's place. Nothing: gRPC
@@ -78,11 +84,14 @@ class Http2Guard {
   // result. `may_refuse`: an answer may be sent now.
   using Judge = std::function<Judgement(HeaderFields* fields, bool may_refuse)>;
 
-  // `resets` and `incoming` outlive it and are shared by all connections.
+  // `resets`, `bare_calls` and `incoming` outlive it and are shared by all
+  // connections.
   Http2Guard(int max_streams, absl::Time now, ResetStreams* resets,
-             IncomingMessages* incoming, Judge judge = nullptr)
+             BareCalls* bare_calls, IncomingMessages* incoming,
+             Judge judge = nullptr)
       : max_streams_(max_streams),
         resets_(resets),
+        bare_calls_(bare_calls),
         incoming_(incoming),
         judge_(std::move(judge)),
         balance_(kFirst),
@@ -95,6 +104,8 @@ class Http2Guard {
   absl::StatusOr<size_t> OnClient(std::string_view bytes, absl::Time now,
                                   std::string* to_grpc);
   absl::Time resume() const;
+  // True if OnClient stopped for the other connections' turns.
+  bool turn_over() const { return heads_ >= kHeadsATurn; }
   // True if OnClient refused a request of HTTP/1.
   bool is_http1() const { return is_http1_; }
 
@@ -113,6 +124,8 @@ class Http2Guard {
     MessageReader messages;
     std::unique_ptr<CallInTransit> call;      // may be null
     std::unique_ptr<OpenCalls::Place> place;  // may be null
+    bool bare = true;    // no message has come
+    bool paced = false;  // counted by bare_calls_
   };
 
   absl::Status OnClientFrame(const FrameHead& head, std::string* to_grpc);
@@ -126,16 +139,21 @@ class Http2Guard {
   void OnServerFrame(const FrameHead& head);
   // Returns true if the stream was open.
   bool Close(uint32_t stream);
+  // Returns true if a call may begin.
+  bool MayBegin() const { return !waits_for_resets_ && !waits_for_calls_; }
 
   size_t max_streams_;
   ResetStreams* resets_;
+  BareCalls* bare_calls_;
   IncomingMessages* incoming_;
   Judge judge_;
   size_t preface_ = 0;  // bytes of the preface that have arrived
   bool is_http1_ = false;
   FrameReader client_, server_;
   absl::flat_hash_map<uint32_t, Stream> open_;
+  int bare_ = 0;  // open streams without a message
   uint32_t last_stream_ = 0;
+  int heads_ = 0;  // judged in this turn
 
   // The client's current frame.
   bool passes_ = false;         // gRPC gets it
@@ -161,6 +179,7 @@ class Http2Guard {
   bool table_settled_ = false;
 
   bool waits_for_resets_ = false;
+  bool waits_for_calls_ = false;
   bool waits_for_room_ = false;
   double balance_;  // units at balance_at_; negative: the connection rests
   absl::Time balance_at_;

@@ -32,6 +32,7 @@
 #include "base/socket.h"
 #include "base/status.h"
 #include "server/observability/log.h"
+#include "server/transports/grpc/bare_calls.h"
 #include "server/transports/grpc/connection_table.h"
 #include "server/transports/grpc/relayed_peer.h"
 #include "server/transports/net/carrier.h"
@@ -100,7 +101,7 @@ class RelayImpl : public Relay {
         wake_(eventfd(0, EFD_CLOEXEC)),
         acceptor_(std::move(acceptor), epoll_.get(), kListener),
         connections_(
-            epoll_.get(), metrics,
+            epoll_.get(), &bare_calls_, metrics,
             MaxConnections(options.max_connections, options.tls != nullptr),
             options.max_connection_age, options.age_grace) {
     epoll_event event{};
@@ -153,6 +154,7 @@ class RelayImpl : public Relay {
   const UniqueFd wake_;
   PausingAcceptor acceptor_;
   bool accepts_ = true;
+  BareCalls bare_calls_{SteadyNow()};
   ConnectionTable connections_;
   uint64_t next_id_ = 1;
   absl::Time now_;
@@ -168,8 +170,9 @@ int RelayImpl::WaitMilliseconds() const {
       std::min(connections_.next_due(now_), acceptor_.resume());
   if (next == absl::InfiniteFuture()) return -1;
   // Rounded up, so that it does not wake too early.
+  if (next <= now_) return 0;
   const absl::Duration left =
-      std::clamp(next - now_, absl::ZeroDuration(), absl::Hours(1));
+      std::min(next - now_, absl::Hours(1));
   return static_cast<int>(absl::ToInt64Milliseconds(left) + 1);
 }
 
@@ -187,7 +190,10 @@ void RelayImpl::Run() {
       // A stopped gRPC server has sent its own GOAWAY.
       if (!stopping_) connections_.GoAway(now_);
     }
-    if (stopping_) end = std::min(end, now_ + kStopGrace);
+    if (stopping_) {
+      connections_.EndAllGone();  // gRPC has ended their calls
+      end = std::min(end, now_ + kStopGrace);
+    }
     refused_ = false;
     for (int i = 0; i < ready; ++i) {
       // Without memory, connections that come end.
@@ -255,7 +261,8 @@ void RelayImpl::Add(UniqueFd client, const sockaddr_storage& address) {
       id,
       std::make_unique<RelayedConnection>(
           std::move(client), std::move(pair->ours), std::move(peer),
-          Http2Guard(max_streams_, now_, resets_, incoming_, std::move(judge)),
+          Http2Guard(max_streams_, now_, resets_, &bare_calls_, incoming_,
+                     std::move(judge)),
           http1_answer_, now_),
       now_);
   connect_(pair->grpcs.release());

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "server/transports/grpc/bare_calls.h"
 
 namespace trivium {
 namespace {
@@ -82,8 +83,11 @@ absl::Status RelayedConnection::MoveFromClient(absl::Time now) {
     SendToGrpc();
     guard_.OnServer({}, &to_client_);
     if (!SendPiece(client_.get(), &to_client_)) return Over();
+    if (guard_.turn_over()) break;
   }
   if (client_closed_ && from_client_.empty() && to_grpc_.empty()) {
+    // Now gRPC would end all calls at once, however many they are.
+    if (open_calls() > BareCalls::kFree) return Over();
     shutdown(grpc_.get(), SHUT_WR);
   }
   return absl::OkStatus();

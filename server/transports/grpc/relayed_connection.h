@@ -32,6 +32,9 @@ class RelayedConnection {
   // Tells the client, with the next MoveFromGrpc, to go.
   void GoAway() { guard_.GoAway(); }
 
+  // Ends the client's side. gRPC's stays until this is destroyed.
+  void CloseClient() { client_ = UniqueFd(); }
+
   // gRPC has closed its end. What it wrote before is still moved.
   void OnGrpcClosed() { grpc_closed_ = true; }
 
@@ -43,7 +46,11 @@ class RelayedConnection {
   std::optional<absl::Time> resume() const;
 
   // True if no call is open.
-  bool idle() const { return grpc_closed_ || guard_.open_streams() == 0; }
+  bool idle() const { return open_calls() == 0; }
+  // How many calls gRPC has to end if the connection ends.
+  size_t open_calls() const {
+    return grpc_closed_ ? 0 : guard_.open_streams();
+  }
   absl::Time last_active() const { return last_active_; }
 
   int client() const { return client_.get(); }
@@ -58,7 +65,7 @@ class RelayedConnection {
     return to_client_.size() + guard_.unsaid() >= Http2Guard::kMostMade;
   }
 
-  const UniqueFd client_;
+  UniqueFd client_;
   const UniqueFd grpc_;
   const std::string peer_;
   Http2Guard guard_;

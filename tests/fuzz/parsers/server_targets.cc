@@ -108,8 +108,9 @@ void RunHttp2Guard(std::string_view bytes) {
   IncomingMessages incoming(overload, metrics, 8 << 20);
   ResetStreams resets;
   absl::Time now = absl::UnixEpoch() + absl::Hours(1);
+  BareCalls bare_calls(now);
   Http2Guard guard(
-      kMaxStreams, now, &resets, &incoming,
+      kMaxStreams, now, &resets, &bare_calls, &incoming,
       [](HeaderFields* fields, bool may_refuse) -> Http2Guard::Judgement {
         if (!may_refuse || FindField(*fields, "te").empty()) return {};
         return {.refusal = WriteFields({{"grpc-status", "8"}})};

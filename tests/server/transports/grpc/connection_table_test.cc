@@ -4,8 +4,10 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
+#include <vector>
 
 namespace trivium {
 namespace {
@@ -26,7 +28,7 @@ class ConnectionTableTest : public testing::Test {
     table_.Add(id,
                std::make_unique<RelayedConnection>(
                    UniqueFd(client[1]), UniqueFd(grpc[1]), "ipv4:127.0.0.1:1",
-                   Http2Guard(100, now_, &resets_, &incoming_),
+                   Http2Guard(100, now_, &resets_, &bare_calls_, &incoming_),
                    /*http1_answer=*/"", now_),
                now_);
     // gRPC starts with its settings; after them the guard may send.
@@ -45,6 +47,7 @@ class ConnectionTableTest : public testing::Test {
   absl::Time now_ = absl::FromUnixSeconds(1'000'000);
   Metrics metrics_{1};
   ResetStreams resets_;
+  BareCalls bare_calls_{now_};
   OverloadManager overload_{{.limit_bytes = 100 << 20,
                              .memory = [] { return int64_t{0}; },
                              .trim = [] {}},
@@ -52,7 +55,8 @@ class ConnectionTableTest : public testing::Test {
                             /*watch=*/false};
   IncomingMessages incoming_{&overload_, &metrics_, 8 << 20};
   UniqueFd epoll_{epoll_create1(EPOLL_CLOEXEC)};
-  ConnectionTable table_{epoll_.get(), &metrics_, 100, kAge, kGrace};
+  ConnectionTable table_{epoll_.get(), &bare_calls_, &metrics_, 100, kAge,
+                         kGrace};
   UniqueFd client_, grpc_;  // the far ends of the connection added last
 };
 
@@ -81,6 +85,65 @@ TEST_F(ConnectionTableTest, ForgetsAConnectionThatEndedByItself) {
   table_.OnEvent({EPOLLHUP, {.u64 = 2}}, now_);
   EXPECT_EQ(table_.size(), 0);
   table_.MoveDue(due);
+  EXPECT_EQ(table_.next_due(now_), absl::InfiniteFuture());
+}
+
+// What ends thousands of calls at once would keep gRPC from all other clients.
+TEST_F(ConnectionTableTest, EndsCallsOfClientsThatAreGoneAtABoundedRate) {
+  constexpr int kConnections = 10;
+  constexpr uint32_t kCalls = 90;
+  std::string calls = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+  for (uint32_t i = 0; i < kCalls; ++i) {
+    calls += std::string("\0\0\0\1\4\0\0\0", 8) +
+             static_cast<char>(2 * i + 1);
+  }
+  std::vector<UniqueFd> clients, grpcs;
+  for (uint64_t id = 1; id <= kConnections; ++id) {
+    Add(id);
+    send(client_.get(), calls.data(), calls.size(), 0);
+    now_ += absl::Seconds(1);
+    table_.OnEvent({EPOLLIN, {.u64 = 2 * id}}, now_);
+    table_.MoveDue(now_);
+    table_.MoveDue(now_);
+    clients.push_back(std::move(client_));
+    grpcs.push_back(std::move(grpc_));
+  }
+  now_ += absl::Seconds(1);
+  bare_calls_.Ready(now_);
+  for (uint64_t id = 1; id <= kConnections; ++id) {
+    shutdown(clients[id - 1].get(), SHUT_WR);
+    table_.OnEvent({EPOLLIN, {.u64 = 2 * id}}, now_);
+  }
+  const auto is_closed = [](const UniqueFd& socket) {
+    std::string bytes(4096, '\0');
+    ssize_t count = 0;
+    do {
+      count = recv(socket.get(), bytes.data(), bytes.size(), 0);
+    } while (count > 0);
+    return count == 0;
+  };
+  // Their clients see the end at once.
+  for (const UniqueFd& client : clients) EXPECT_TRUE(is_closed(client));
+  const auto open = [&] {
+    return std::count_if(grpcs.begin(), grpcs.end(),
+                         [&](const auto& grpc) { return !is_closed(grpc); });
+  };
+  const int at_once = static_cast<int>(BareCalls::kBurst) / kCalls + 1;
+  EXPECT_EQ(open(), kConnections - at_once);
+  EXPECT_EQ(table_.size(), kConnections - at_once);
+  // Events that epoll had reported before do no harm.
+  table_.OnEvent({EPOLLIN, {.u64 = 2 * kConnections}}, now_);
+  table_.OnEvent({EPOLLHUP, {.u64 = 2 * kConnections + 1}}, now_);
+  const absl::Time begin = now_;
+  while (table_.size() > 0) {
+    now_ = std::max(now_ + absl::Microseconds(1), table_.next_due(now_));
+    ASSERT_LT(now_, begin + absl::Seconds(1));
+    table_.MoveDue(now_);
+  }
+  EXPECT_EQ(open(), 0);
+  EXPECT_GT(now_ - begin,
+            absl::Seconds((kConnections - at_once - 1) * kCalls /
+                          BareCalls::kPerSecond));
   EXPECT_EQ(table_.next_due(now_), absl::InfiniteFuture());
 }
 

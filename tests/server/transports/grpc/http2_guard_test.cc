@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -74,7 +75,7 @@ class Http2GuardTest : public testing::Test {
   static constexpr int kMaxStreams = 10;
   absl::Time now_ = absl::UnixEpoch() + absl::Hours(1);
   Http2Guard NewGuard() {
-    return Http2Guard(kMaxStreams, now_, &resets_, &incoming_,
+    return Http2Guard(kMaxStreams, now_, &resets_, &bare_calls_, &incoming_,
                       [this](HeaderFields* fields, bool may_refuse) {
                         Http2Guard::Judgement judgement;
                         if (may_refuse) judgement.refusal = answer_;
@@ -112,6 +113,7 @@ class Http2GuardTest : public testing::Test {
                                     /*watch=*/false};
   IncomingMessages incoming_{&overload_, &metrics_, 50 << 20};
   ResetStreams resets_;
+  BareCalls bare_calls_{now_};
   PuppetBatcher batcher_;
   std::string to_grpc_;
   HeaderFields seen_;                  // of the last call that was judged
@@ -154,7 +156,7 @@ TEST_F(Http2GuardTest, CallsKeepTheirPlaceUntilTheirStreamEnds) {
   OpenCalls calls(1, &metrics_);
   const auto full = [&calls] { return !calls.Admit(1).ok(); };
   std::vector<std::unique_ptr<OpenCalls::Place>> others;
-  guard_ = Http2Guard(kMaxStreams, now_, &resets_, &incoming_,
+  guard_ = Http2Guard(kMaxStreams, now_, &resets_, &bare_calls_, &incoming_,
                       [&calls](HeaderFields*, bool) -> Http2Guard::Judgement {
                         auto place = calls.Admit(1);
                         if (!place.ok()) return {.reset = true};
@@ -301,6 +303,81 @@ TEST_F(Http2GuardTest, ResetsWaitForTheServer) {
       pair * static_cast<size_t>(ResetStreams::kForgottenPerSecond / 5);
   EXPECT_NEAR(static_cast<double>(Client(flood.substr(pair * 100))), forgotten,
               pair);
+}
+
+// Of one client with many connections.
+TEST_F(Http2GuardTest, CallsWithoutAMessageAreBegunAtABoundedRate) {
+  constexpr int kConnections = 200;
+  std::string calls = std::string(kPreface);
+  for (uint32_t stream = 1; stream < 2 * kMaxStreams; stream += 2) {
+    calls += Frame(kHeaders, kEndHeaders, stream);
+  }
+  std::vector<Http2Guard> guards;
+  std::vector<std::string> left(kConnections, calls);
+  for (int i = 0; i < kConnections; ++i) guards.push_back(NewGuard());
+  // Returns how many calls gRPC gets.
+  const auto offer = [&] {
+    double begun = 0;
+    for (int i = 0; i < kConnections; ++i) {
+      const size_t before = guards[i].open_streams();
+      left[i].erase(0, guards[i].OnClient(left[i], now_, &to_grpc_).value());
+      begun += static_cast<double>(guards[i].open_streams() - before);
+    }
+    return begun;
+  };
+  // Each connection has its free calls, and learns by the next that it rests.
+  EXPECT_LE(offer(),
+            BareCalls::kBurst + (BareCalls::kFree + 1) * kConnections);
+  EXPECT_EQ(offer(), 0);
+  EXPECT_GT(guards.back().resume(), now_);
+  const absl::Time begin = now_;
+  while (std::any_of(left.begin(), left.end(),
+                     [](const std::string& bytes) { return !bytes.empty(); })) {
+    now_ += absl::Milliseconds(1);
+    offer();
+  }
+  const double paced = (kMaxStreams - BareCalls::kFree) * kConnections;
+  EXPECT_NEAR(absl::ToDoubleSeconds(now_ - begin),
+              (paced - BareCalls::kBurst) / BareCalls::kPerSecond, 0.01);
+}
+
+TEST_F(Http2GuardTest, CallsWithTheirMessageAreNotPaced) {
+  constexpr uint32_t kCalls = 2 * BareCalls::kBurst;
+  now_ += absl::Seconds(10);
+  const std::string message = Message(3) + "abc";
+  // The messages come at once, or a little later.
+  uint32_t stream = 1;
+  for (const uint32_t together : {1u, 10u}) {
+    for (uint32_t round = 0; round < kCalls / together; ++round) {
+      std::string heads, messages;
+      for (uint32_t i = 0; i < together; ++i, stream += 2) {
+        heads += Frame(kHeaders, kEndHeaders, stream);
+        messages += Data(stream, message);
+      }
+      const std::string calls = heads + messages;
+      ASSERT_EQ(Client(calls), calls.size()) << stream;
+      for (uint32_t i = together; i > 0; --i) {
+        Server(Frame(kHeaders, kEndHeaders | kEndStream, stream - 2 * i));
+      }
+    }
+  }
+}
+
+TEST_F(Http2GuardTest, OthersHaveTheirTurnAfterAFewCalls) {
+  constexpr int kStreams = 3 * Http2Guard::kHeadsATurn;
+  answer_ = "";
+  Server(Frame(kSettings, 0, 0) + Frame(kHeaders, kEndHeaders, 1));
+  std::string calls;
+  for (uint32_t stream = 3; stream < 3 + 2 * kStreams; stream += 2) {
+    calls += Frame(kHeaders, kEndHeaders, stream);
+  }
+  for (int turn = 0; turn < 3; ++turn) {
+    EXPECT_EQ(guard_.OnClient(calls, now_, &to_grpc_).value(),
+              size_t{9 * Http2Guard::kHeadsATurn});
+    EXPECT_TRUE(guard_.turn_over());
+    EXPECT_EQ(guard_.resume(), now_);
+    calls.erase(0, 9 * Http2Guard::kHeadsATurn);
+  }
 }
 
 TEST_F(Http2GuardTest, AStreamResetWhileItsAnswerIsOnItsWayIsDone) {

@@ -288,15 +288,10 @@ std::string Tidied(std::string_view path) {
   return tidy;
 }
 
-// A path that other servers have for one of these: llama-server's without /v1,
-// which a client's base URL may lack, and its names of /rerank; TEI's for
-// SageMaker.
-struct PathTwin {
-  std::string_view method, path, own;
-};
+// llama-server's without /v1, which a client's base URL may lack, and its names
+// of /rerank; TEI's for SageMaker.
 constexpr PathTwin kTwins[] = {
     {"GET", "/models", "/v1/models"},
-    {"HEAD", "/models", "/v1/models"},
     {"POST", "/completions", "/v1/completions"},
     {"POST", "/chat/completions", "/v1/chat/completions"},
     {"POST", "/responses", "/v1/responses"},
@@ -343,12 +338,17 @@ bool HasName(const Route& route, std::string_view path) {
          path.starts_with(route.path) && path.ends_with(route.ending);
 }
 
+// HEAD finds the routes of GET.
+bool TakesMethod(std::string_view routes, std::string_view method) {
+  return routes == method || (routes == "GET" && method == "HEAD");
+}
+
 RouteMatch FindWritten(std::string_view method, std::string_view path) {
   RouteMatch match;
   for (const Route& route : kRoutes) {
     const bool named = route.path.ends_with('/') && route.path != "/";
     if (!(named ? HasName(route, path) : path == route.path)) continue;
-    if (route.method == method || (route.method == "GET" && method == "HEAD")) {
+    if (TakesMethod(route.method, method)) {
       return {.route = &route, .path = std::string(path)};
     }
     AddMethod(route.method == "GET" ? "GET, HEAD" : route.method,
@@ -359,6 +359,8 @@ RouteMatch FindWritten(std::string_view method, std::string_view path) {
 
 }  // namespace
 
+std::span<const PathTwin> PathTwins() { return kTwins; }
+
 RouteMatch FindRoute(std::string_view method, std::string_view path) {
   const RouteMatch match = FindWritten(method, path);
   if (match.route != nullptr || !match.allowed.empty()) return match;
@@ -367,7 +369,7 @@ RouteMatch FindRoute(std::string_view method, std::string_view path) {
   if (tidy.starts_with(kOwnCalls)) return match;
   const auto twin = std::find_if(
       std::begin(kTwins), std::end(kTwins), [&](const PathTwin& each) {
-        return each.method == method && each.path == tidy;
+        return each.path == tidy && TakesMethod(each.method, method);
       });
   return FindWritten(method, twin == std::end(kTwins) ? tidy : twin->own);
 }

@@ -31,11 +31,6 @@ constexpr const char* kNoOptions[] = {
     "num_hypotheses", "top_logprobs", "trace",         "sentences",
     "prompt_logprobs"};
 
-// Parameters of every request of Triton's clients, about its queues and its
-// models that keep a state: no text of an answer depends on them here.
-constexpr const char* kTritons[] = {"priority", "timeout", "sequence_id",
-                                    "sequence_start", "sequence_end"};
-
 bool IsOption(const FieldDescriptor& field) {
   if (std::find(std::begin(kNoOptions), std::end(kNoOptions), field.name()) !=
       std::end(kNoOptions)) {
@@ -162,8 +157,8 @@ absl::Status SetOptions(
     const google::protobuf::Map<std::string, InferParameter>& parameters,
     Message* request) {
   for (const auto& [name, value] : parameters) {
-    if (std::find(std::begin(kTritons), std::end(kTritons), name) !=
-        std::end(kTritons)) {
+    if (std::find(kTritonParameters.begin(), kTritonParameters.end(), name) !=
+        kTritonParameters.end()) {
       continue;
     }
     Message* message = request;

@@ -136,7 +136,9 @@ const char* JsonFields::NameAmong(std::initializer_list<const char*> names) {
 }
 
 void JsonFields::Require(const char* name) {
-  if (Value(name) == nullptr) Fail(name, "is missing");
+  if (Value(name) != nullptr) return;
+  if (status_.ok()) missing_ = name;
+  Fail(name, "is missing");
 }
 
 void JsonFields::Fail(const std::string& name, const std::string& description) {
@@ -153,13 +155,22 @@ void JsonFields::Keep(const absl::Status& status) {
 }
 
 absl::Status JsonFields::Done() {
-  if (status_.ok() && object_.is_object()) {
-    for (const auto& [name, value] : object_.items()) {
-      if (!value.is_null() && !known_.contains(name)) {
-        Fail(Shorten(name),
-             "is not known here and would be ignored; leave it out");
-      }
+  if (!object_.is_object() || (!status_.ok() && missing_.empty())) {
+    return status_;
+  }
+  for (const auto& [name, value] : object_.items()) {
+    if (value.is_null() || known_.contains(name)) continue;
+    const std::string unknown = Shorten(name);
+    if (status_.ok()) {
+      Fail(unknown, "is not known here and would be ignored; leave it out");
+      break;
     }
+    // Another server may call it so.
+    status_ = absl::OkStatus();
+    Fail(std::exchange(missing_, ""),
+         fmt::format("is missing; there is {}, which is not known here",
+                     unknown));
+    break;
   }
   return status_;
 }

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "server/translation/characters.h"
 
 namespace trivium {
@@ -24,19 +23,19 @@ struct Currency {
   std::array<std::string_view, 2> names;
 };
 constexpr Currency kCurrencies[] = {
-    {"$", "USD", {"dollar", ""}},  {"€", "EUR", {"euro", ""}},
+    {"$", "USD", {"dollar", ""}},     {"€", "EUR", {"euro", ""}},
     {"£", "GBP", {"pound", "pfund"}}, {"¥", "JPY", {"yen", ""}},
-    {"¢", "", {"cent", ""}},       {"", "CHF", {"franken", "franc"}},
+    {"¢", "", {"cent", ""}},          {"", "CHF", {"franken", "franc"}},
 };
 constexpr std::string_view kSpaces[] = {" ", "\u00A0", "\u202F"};
 // What may stand between a number and its currency.
 constexpr std::string_view kMultipliers[] = {
-    "Millionen", "Milliarden", "Million", "Milliarde", "million", "billion",
-    "trillion",  "thousand",   "Tausend", "tausend",   "Mio.",    "Mrd.",
-    "Tsd.",      "bn",         "mn",      "k",         "m",       "M",
-    "K",         "B"};
+    "Millionen", "Milliarden", "Million",  "Milliarde", "million",
+    "billion",   "trillion",   "thousand", "Tausend",   "tausend",
+    "Mio.",      "Mrd.",       "Tsd.",     "bn",        "mn",
+    "k",         "m",          "M",        "K",         "B"};
 
-bool IsDigitAt(std::string_view text, size_t at) {
+bool HasDigitAt(std::string_view text, size_t at) {
   return at < text.size() &&
          absl::ascii_isdigit(static_cast<unsigned char>(text[at]));
 }
@@ -45,9 +44,8 @@ bool IsLetterAt(std::string_view text, size_t at) {
   return at < text.size() && u_isalpha(FirstCharacter(text.substr(at)));
 }
 
-bool IsLetterBefore(std::string_view text, size_t at) {
-  return at > 0 &&
-         IsLetterAt(text, at - LastCharacterSize(text.substr(0, at)));
+bool HasLetterBefore(std::string_view text, size_t at) {
+  return at > 0 && IsLetterAt(text, at - LastCharacterSize(text.substr(0, at)));
 }
 
 size_t SpaceAt(std::string_view text, size_t at) {
@@ -74,7 +72,7 @@ std::optional<size_t> EndOfCurrency(std::string_view text, size_t at,
     return at + currency.sign.size();
   }
   if (!currency.code.empty() && rest.starts_with(currency.code) &&
-      !IsLetterBefore(text, at) &&
+      !HasLetterBefore(text, at) &&
       !IsLetterAt(text, at + currency.code.size())) {
     return at + currency.code.size();
   }
@@ -86,11 +84,16 @@ bool HasNameAt(std::string_view text, size_t at, const Currency& currency) {
   for (const std::string_view land : {"US-", "US "}) {
     if (rest.starts_with(land)) rest.remove_prefix(land.size());
   }
-  return std::any_of(currency.names.begin(), currency.names.end(),
-                     [rest](std::string_view name) {
-                       return !name.empty() &&
-                              absl::StartsWithIgnoreCase(rest, name);
-                     });
+  return std::any_of(
+      currency.names.begin(), currency.names.end(),
+      [rest](std::string_view name) {
+        return !name.empty() && rest.size() >= name.size() &&
+               std::equal(
+                   name.begin(), name.end(), rest.begin(), [](char a, char b) {
+                     return a ==
+                            absl::ascii_tolower(static_cast<unsigned char>(b));
+                   });
+      });
 }
 
 // Returns the place behind a number and a multiplier such as "million".
@@ -108,12 +111,11 @@ size_t BehindMultiplier(std::string_view text, size_t end) {
 // Returns where the sign or code behind a number ends, or nullopt.
 std::optional<size_t> EndOfSignBehind(std::string_view text, size_t end,
                                       const Currency& currency) {
-  const auto sign =
-      EndOfCurrency(text, end + SpaceAt(text, end), currency);
+  const auto sign = EndOfCurrency(text, end + SpaceAt(text, end), currency);
   // It is the next number's.
-  if (sign && (IsDigitAt(text, *sign) ||
+  if (sign && (HasDigitAt(text, *sign) ||
                (SpaceAt(text, *sign) > 0 && currency.sign.empty() &&
-                IsDigitAt(text, *sign + SpaceAt(text, *sign))))) {
+                HasDigitAt(text, *sign + SpaceAt(text, *sign))))) {
     return std::nullopt;
   }
   return sign;
@@ -155,7 +157,7 @@ size_t CountOf(std::string_view text, const Currency& currency) {
       at = *end;
       continue;
     }
-    if (!IsLetterBefore(text, at) && HasNameAt(text, at, currency)) ++count;
+    if (!HasLetterBefore(text, at) && HasNameAt(text, at, currency)) ++count;
     at += FirstCodePoint(text.substr(at)).size;
   }
   return count;
@@ -274,8 +276,7 @@ bool FollowsLetters(std::string_view text, size_t begin) {
 // An edit that gives a number its currency.
 TextEdit CurrencyEdit(std::string_view text, TextSpan number,
                       const Currency& currency, bool english) {
-  const std::string sign(currency.sign.empty() ? currency.code
-                                               : currency.sign);
+  const std::string sign(currency.sign.empty() ? currency.code : currency.sign);
   const bool behind = !english || currency.code.empty();
   if (!behind) {
     return {{number.begin, number.begin},
@@ -291,11 +292,11 @@ bool SharesCurrency(const NumberedText& text, size_t index,
   if (index + 1 >= text.numbers.size()) return false;
   const TextSpan next = text.numbers[index + 1].span;
   const TextSpan gap = {text.numbers[index].span.end, next.begin};
-  constexpr std::string_view kJoints[] = {"-",    "–",     " - ",   " – ",
-                                          "/",    " bis ", " to ",  " und ",
+  constexpr std::string_view kJoints[] = {"-",     "–",      " - ",  " – ",
+                                          "/",     " bis ",  " to ", " und ",
                                           " and ", " oder ", " or "};
-  return std::find(std::begin(kJoints), std::end(kJoints),
-                   gap.Of(text.text)) != std::end(kJoints) &&
+  return std::find(std::begin(kJoints), std::end(kJoints), gap.Of(text.text)) !=
+             std::end(kJoints) &&
          IsBeside(text.text, next, currency);
 }
 
@@ -314,7 +315,8 @@ std::vector<TextEdit> NeighbourEdits(const NumberedText& source,
                                      const NumberedText& translation,
                                      std::string_view target_language) {
   std::vector<TextEdit> edits;
-  const bool german = target_language == "de", english = target_language == "en";
+  const bool german = target_language == "de",
+             english = target_language == "en";
   if (!german && !english) return edits;
   for (const NumberPair& pair : PairsOf(source, translation)) {
     const WrittenNumber& read = source.numbers[pair.source];
@@ -329,7 +331,7 @@ std::vector<TextEdit> NeighbourEdits(const NumberedText& source,
       continue;
     }
     if (FollowsLetters(text, written.span.begin) &&
-        !IsLetterBefore(source.text, read.span.begin)) {
+        !HasLetterBefore(source.text, read.span.begin)) {
       edits.push_back({{written.span.begin, written.span.begin}, " "});
     }
     std::optional<TextEdit> ordinal;

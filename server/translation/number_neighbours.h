@@ -26,8 +26,8 @@ std::vector<TextEdit> NeighbourEdits(const NumberedText& source,
                                      const NumberedText& translation,
                                      std::string_view target_language);
 
-// Returns the source's numbers, as indices, whose currency does not stand beside
-// the same number of the translation.
+// Returns the source's numbers, as indices, whose currency does not stand
+// beside the same number of the translation.
 std::vector<size_t> WithoutCurrency(const NumberedText& source,
                                     const NumberedText& translation);
 

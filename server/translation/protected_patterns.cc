@@ -64,8 +64,8 @@ constexpr char kDomain[] =
     R"((?::\d+)?(?:/(?:[^\s<>"()“”„«»]*[^\s<>"()“”„«».,;:!?\]'…])?)?))";
 
 // Matches code between backticks; variables of shells; flags and variables with
-// their values; calls and names with "::" or "->"; names with an underscore or a
-// capital inside; words in small letters that go on with digits; entities;
+// their values; calls and names with "::" or "->"; names with an underscore or
+// a capital inside; words in small letters that go on with digits; entities;
 // handles and tags.
 // A chain such as "a_b.c::d" is one match. Otherwise each part of a chain would
 // look for "()" in all that follows, which takes quadratic time.
@@ -114,8 +114,9 @@ constexpr char kField[] =
     R"(|%%\w+%%|@@\w+@@|##\w+##|\$\$\w+\$\$|\b__[A-Z][A-Z0-9_]*__\b)"
     R"(|\B:[a-z][a-z0-9_]+\b:?))";
 
-// Matches phone numbers, which begin with "+" or 0 or have the usual dashes, and
-// numbers of accounts and cards. So no separator of a language gets into them.
+// Matches phone numbers, which begin with "+" or 0 or have the usual dashes,
+// and numbers of accounts and cards. So no separator of a language gets into
+// them.
 constexpr char kPhone[] =
     R"((?:^|[^\pL\pN_.,/+-])()"
     R"(\+\d(?:[ ()/\x{A0}-]{0,3}\d){6,17})"

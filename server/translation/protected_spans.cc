@@ -252,10 +252,9 @@ absl::StatusOr<std::vector<TextSpan>> ProtectedSpans::Find(
     }
     TRIVIUM_RETURN_IF_ERROR(AddMatches(text, PatternOf(kind), /*group=*/1,
                                        kKindWindow, check_alive, &spans));
-    spans.erase(std::remove_if(spans.begin() + of_kind, spans.end(),
-                               [&](TextSpan span) {
-                                 return IsNoSpan(kind, text, span);
-                               }),
+    spans.erase(std::remove_if(
+                    spans.begin() + of_kind, spans.end(),
+                    [&](TextSpan span) { return IsNoSpan(kind, text, span); }),
                 spans.end());
   }
   absl::Duration left =

@@ -5,6 +5,7 @@
 #include <google/protobuf/descriptor.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <limits>
@@ -74,9 +75,19 @@ const FieldDescriptor* Find(const std::string& name, Message** message) {
 }
 
 // Sets `out` to a whole number; returns false if the value is not one of type
-// T.
+// T. 10.0 is one: JSON of some languages has no other numbers.
 template <typename T>
 bool Whole(const InferParameter& value, T* out) {
+  if (value.has_double_param()) {
+    const double number = value.double_param();
+    constexpr double kMost = 9007199254740992;  // 2^53: all integers up to it
+    if (!(number >= 0 && number <= kMost) || number != std::trunc(number) ||
+        number > static_cast<double>(std::numeric_limits<T>::max())) {
+      return false;
+    }
+    *out = static_cast<T>(number);
+    return true;
+  }
   if (value.has_uint64_param()) {
     const uint64_t number = value.uint64_param();
     *out = static_cast<T>(number);
@@ -110,13 +121,15 @@ const char* SetNumber(const InferParameter& value, const FieldDescriptor* field,
       return nullptr;
     }
     case FieldDescriptor::CPPTYPE_FLOAT:
-      if (!value.has_double_param() && !value.has_int64_param()) {
+      if (value.has_double_param()) {
+        set.SetFloat(message, field, static_cast<float>(value.double_param()));
+      } else if (value.has_int64_param()) {
+        set.SetFloat(message, field, static_cast<float>(value.int64_param()));
+      } else if (value.has_uint64_param()) {
+        set.SetFloat(message, field, static_cast<float>(value.uint64_param()));
+      } else {
         return "must be a number";
       }
-      set.SetFloat(message, field,
-                   value.has_double_param()
-                       ? static_cast<float>(value.double_param())
-                       : static_cast<float>(value.int64_param()));
       return nullptr;
     default:
       return "is not supported";

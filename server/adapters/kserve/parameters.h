@@ -20,8 +20,9 @@ inline constexpr std::initializer_list<const char*> kTritonParameters = {
 // Sets options of a call's request by their names, wherever they are in it:
 // "beam_size" is options.decoding.beam_size of Translate. Values are numbers,
 // booleans, texts and names of enumerations ("POOLING_CLS"); a list of texts
-// gets one text. Triton's parameters are ignored. INVALID_ARGUMENT for unknown names, for options whose results
-// would have no place in the answer, and for values of another type.
+// gets one text. Triton's parameters are ignored. INVALID_ARGUMENT for unknown
+// names, for options whose results would have no place in the answer, and for
+// values of another type.
 absl::Status SetOptions(const google::protobuf::Map<
                             std::string, inference::InferParameter>& parameters,
                         google::protobuf::Message* request);

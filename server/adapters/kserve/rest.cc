@@ -432,7 +432,7 @@ class InferCodec : public Codec {
   }
 
   const std::string path_;
-  IgnoredMembers* const ignored_;  // null: they are not logged
+  IgnoredMembers* const ignored_;       // null: they are not logged
   std::optional<uint64_t> json_bytes_;  // none: the whole body is JSON
   bool binary_ = false;  // outputs that the request does not name
   std::map<std::string, bool> binary_outputs_;

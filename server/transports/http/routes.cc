@@ -320,6 +320,26 @@ constexpr PathHint kHints[] = {
      "; /v1/completions generates texts, and "
      "/v1/chat/completions answers chats"},
     {"/completion", "; /v1/completions generates texts"},
+    {"/infill", "; /v1/completions continues a text, and nothing fills one in"},
+    {"/detokenize", "; /decode turns ids into texts"},
+    {"/apply-template",
+     "; /v1/chat/completions makes the prompt of a chat by itself"},
+    {"/embedding", "; /v1/embeddings turns texts into vectors"},
+    {"/pooling", "; /v1/embeddings turns texts into vectors"},
+    {"/props", "; /info and /v1/models tell about models"},
+    {"/slots", "; there are no slots, and --metrics-listen tells the load"},
+    {"/lora-adapters", "; an adapter is a part of a model of --model"},
+    {"/version", "; /api/version tells the version"},
+    {"/healthz", "; /health tells whether the server is ready"},
+    {"/readyz", "; /health tells whether the server is ready"},
+    {"/livez", "; /health tells whether the server is ready"},
+    {"/v1/health", "; /health tells whether the server is ready"},
+    {"/pipeline/",
+     "; the tasks are feature-extraction, sentence-similarity, "
+     "text-classification, zero-shot-classification, token-classification, "
+     "fill-mask, question-answering, translation and summarization"},
+    {"/openai/", ": the paths of OpenAI's shape begin with /v1"},
+    {"/api/v1/", ": the paths of OpenAI's shape begin with /v1"},
     {"/suggest", ": suggestions are not kept here"},
     {"/docs", "; /openapi.json describes the paths"},
 };

@@ -86,6 +86,20 @@ TEST(JsonFieldsTest, ChecksTypesAndRanges) {
       FieldErrorAt("x.a[1]"));
 }
 
+TEST(JsonFieldsTest, WhatIsThereInsteadOfAMissingMemberIsNamed) {
+  const json object = json::parse(R"({"content":"a","known":1,"null":null})");
+  JsonFields fields(object, "x.");
+  fields.Value("known");
+  fields.Require("inputs");
+  fields.Require("other");
+  EXPECT_THAT(fields.Done(), FieldErrorAt("x.inputs: is missing; there is "
+                                          "content"));
+  JsonFields both(object, "");
+  both.Fail("known", "is wrong");
+  both.Require("inputs");
+  EXPECT_THAT(both.Done(), FieldErrorAt("known: is wrong"));
+}
+
 TEST(JsonFieldsTest, KeepsTheFirstError) {
   const json object = json::parse(R"({"a":1,"b":2})");
   JsonFields fields(object, "");

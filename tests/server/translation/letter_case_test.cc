@@ -64,7 +64,7 @@ TEST(LetterCaseTest, GermanCapitalsHaveASharpSAgain) {
             "Die Strasse ist gross");
   // English has no such letter.
   EXPECT_EQ(Normal(English(), "THE HOUSE IS GROSS", LetterCase::kCapitals),
-            "The House is gross");
+            "The house is gross");
 }
 
 TEST(LetterCaseTest, CapitalsAreReadInNormalCase) {

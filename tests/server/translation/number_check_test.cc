@@ -173,7 +173,8 @@ TEST(NumberCheckTest, ScoresAreNoTimes) {
             "Er lief 2:05:30.");
   for (const auto& [source, translation] :
        {std::pair("at 7:30", "um 7:30 Uhr"),
-        std::pair("at 2:05:30 p.m.", "um 14:05:30 Uhr"), std::pair("2:1", "2:1 Uhren")}) {
+        std::pair("at 2:05:30 p.m.", "um 14:05:30 Uhr"),
+        std::pair("2:1", "2:1 Uhren")}) {
     EXPECT_EQ(Corrected(german, source, translation), translation);
   }
 }

@@ -159,6 +159,18 @@ TEST(RoutesTest, FindsPathsWithSlashesTooMany) {
   EXPECT_EQ(FindRoute("POST", std::string(load) + "/").route, nullptr);
 }
 
+TEST(RoutesTest, PathsOfOtherServersAreAnsweredWithAdvice) {
+  for (const auto& [path, advice] :
+       {std::pair("/detokenize", "/decode"), std::pair("/props", "/info"),
+        std::pair("/completion", "/v1/completions"),
+        std::pair("/healthz", "/health"),
+        std::pair("/pipeline/text-generation", "fill-mask"),
+        std::pair("/openai/v1/models", "begin with /v1")}) {
+    EXPECT_EQ(FindRoute("POST", path).route, nullptr) << path;
+    EXPECT_THAT(std::string(HintFor(path)), testing::HasSubstr(advice)) << path;
+  }
+}
+
 TEST(RoutesTest, ABodyTellsTheShape) {
   const ModelDirectory none;
   const AllowedModels models(none, nullptr);

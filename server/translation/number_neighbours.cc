@@ -286,6 +286,26 @@ TextEdit CurrencyEdit(std::string_view text, TextSpan number,
   return {{end, end}, english ? sign : " " + sign};
 }
 
+// Returns edits that move the sign of an amount to where the language has it.
+std::vector<TextEdit> SignEdits(std::string_view text, TextSpan number,
+                                bool english) {
+  for (const Currency& one : kCurrencies) {
+    if (one.sign.empty() || one.code.empty()) continue;
+    const std::string sign(one.sign);
+    const auto begin = BeginOfSignBefore(text, number.begin, one);
+    if (!english && begin && text.substr(*begin).starts_with(sign) &&
+        !HasLetterBefore(text, *begin)) {
+      const size_t end = BehindMultiplier(text, number.end);
+      return {{{*begin, number.begin}}, {{end, end}, " " + sign}};
+    }
+    const auto end = EndOfSignBehind(text, number.end, one);
+    if (english && end && text.substr(0, *end).ends_with(sign)) {
+      return {{{number.begin, number.begin}, sign}, {{number.end, *end}}};
+    }
+  }
+  return {};
+}
+
 // True if this number and the next are a range or list with one currency.
 bool SharesCurrency(const NumberedText& text, size_t index,
                     const Currency& currency) {
@@ -345,7 +365,13 @@ std::vector<TextEdit> NeighbourEdits(const NumberedText& source,
       continue;
     }
     const Currency* const currency = SignedCurrency(source.text, read);
-    if (currency == nullptr || HasAnyCurrency(text, written.span) ||
+    if (currency == nullptr) continue;
+    if (std::vector<TextEdit> moved = SignEdits(text, written.span, english);
+        !moved.empty()) {
+      edits.insert(edits.end(), moved.begin(), moved.end());
+      continue;
+    }
+    if (HasAnyCurrency(text, written.span) ||
         HasCurrency(translation, pair.translation, *currency) ||
         CountOf(text, *currency) >= CountOf(source.text, *currency)) {
       continue;
@@ -387,7 +413,14 @@ TextSpan WithSigns(std::string_view text, TextSpan number) {
   while (span.end < text.size() && is_sign(span.end)) {
     span.end += FirstCodePoint(text.substr(span.end)).size;
   }
-  if (span.begin != number.begin || span.end != number.end) return span;
+  if (span.begin != number.begin) {
+    // "$5k" is an amount as a whole.
+    const size_t end = BehindMultiplier(text, number.end);
+    if (span.end == number.end && SpaceAt(text, number.end) == 0)
+      span.end = end;
+    return span;
+  }
+  if (span.end != number.end) return span;
   for (const Currency& one : kCurrencies) {
     if (const auto begin = BeginOfSignBefore(text, span.begin, one)) {
       return {*begin, span.end};

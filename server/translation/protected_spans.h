@@ -34,7 +34,7 @@ enum class ProtectedKind {
                 // #Summer, `make all`, --verbose, v2.4.1-rc1
   kField,       // {name}, {0:N2}, #{x}, [[x]], [NAME], *|NAME|*, {% if x %}
   kIcuChoice,   // those of kIcuMessage with a format or choice of words
-  kPhone,       // +49 30 12345, (030) 765-4321; also of accounts and cards
+  kPhone,       // +49 30 12345, (030) 765-4321; also of accounts
   kMeasure,     // 5'10", 27", 52°31'12"N
   kCode,        // <b>, print("hello"), and lines: $ git push, if (x) { y(); }
   kEmoticon,    // :-) <3 (^_^) ¯\\_(ツ)_/¯

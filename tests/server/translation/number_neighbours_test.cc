@@ -58,6 +58,13 @@ TEST(NumberNeighboursTest, ALostCurrencyIsPutBack) {
   EXPECT_EQ(ToEnglish("CHF 5 hier", "5 here"), "CHF 5 here");
 }
 
+TEST(NumberNeighboursTest, SignsStandWhereTheLanguageHasThem) {
+  EXPECT_EQ(ToGerman("$20, €30 and £4 million", "$20, 30 € und £4 Millionen"),
+            "20 $, 30 € und 4 Millionen £");
+  EXPECT_EQ(ToEnglish("19,99 €, 5,50 £", "€19.99, 5.50 £."), "€19.99, £5.50.");
+  EXPECT_EQ(ToGerman("5 and US$7", "5 $ und US$7"), "5 $ und US$7");
+}
+
 TEST(NumberNeighboursTest, ACurrencyThatIsSaidStays) {
   for (const auto& [source, translation] :
        {std::pair("for $5", "für 5 Dollar"),
@@ -98,8 +105,10 @@ TEST(NumberNeighboursTest, AmountsHaveTheirSigns) {
   EXPECT_EQ(with_signs("for 5 $ now", {4, 5}), "5 $");
   EXPECT_EQ(with_signs("EUR 450 or", {4, 7}), "EUR 450");
   EXPECT_EQ(with_signs("20% of 5", {0, 2}), "20%");
+  EXPECT_EQ(with_signs("at $1.5k now", {4, 7}), "$1.5k");
   EXPECT_EQ(with_signs("20 £30", {0, 2}), "20");
   EXPECT_EQ(WithSignInPlace("$5", "de"), "5 $");
+  EXPECT_EQ(WithSignInPlace("$1,5k", "de"), "1,5k $");
   EXPECT_EQ(WithSignInPlace("5,50 €", "en"), "€5,50");
   EXPECT_EQ(WithSignInPlace("EUR 450", "de"), "EUR 450");
 }

@@ -135,15 +135,15 @@ TEST(ProtectedSpansTest, FindsChoicesOfWords) {
                   "{day, date, short}"));
 }
 
-TEST(ProtectedSpansTest, FindsPhoneNumbersAccountsAndCards) {
+TEST(ProtectedSpansTest, FindsPhoneNumbersAndAccounts) {
   EXPECT_THAT(
       Found(Kind::kPhone,
             "Call +49 (0) 30 123 456 78, (030) 765-4321; 0800 123 456 or "
             "030 / 12 34 56 (089-123456). In the US 555-123-4567. "
-            "Pay to DE89 3704 0044 0532 0130 00 by 4111 1111 1111 1111."),
+            "Pay to DE89 3704 0044 0532 0130 00."),
       ElementsAre("+49 (0) 30 123 456 78", "(030) 765-4321", "0800 123 456",
                   "030 / 12 34 56", "089-123456", "555-123-4567",
-                  "DE89 3704 0044 0532 0130 00", "4111 1111 1111 1111"));
+                  "DE89 3704 0044 0532 0130 00"));
   EXPECT_THAT(Found(Kind::kPhone,
                     "1,234,567 or 1 234 567 and +20.000.000 or +3,5 at 0:30; "
                     "2026-11-26, 26.11.2026, 05/2024, 0,5 - 10, pages 12-15, "

@@ -262,9 +262,11 @@ def http_page():
     for path, methods in api["paths"].items():
         for method, operation in methods.items():
             content = operation.get("requestBody", {}).get("content", {})
-            names = {one["schema"].get("$ref", "").rpartition("/")[2]
-                     for one in content.values()} - {""}
-            for name in names:
+            names = {one.get("$ref", "").rpartition("/")[2]
+                     for each in content.values()
+                     for one in each["schema"].get("oneOf", [each["schema"]])}
+            names -= {""}
+            for name in sorted(names):
                 bodies[name] = api["components"]["schemas"][name]
             said = ", ".join(f"[{one}](#{anchor(one)})" for one in sorted(names))
             lines.append(f"| {method.upper()} `{path}` | "

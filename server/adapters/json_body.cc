@@ -35,15 +35,16 @@ std::string_view WithoutSpace(std::string_view text) {
   return text.substr(std::min(begin, text.size()));
 }
 
-// False if the value behind a member's name is null, "" or [].
-bool IsFilled(std::string_view text) {
+// False if the value behind a member's name is null or, for `filled`, "" or [].
+bool HasValue(std::string_view text, bool filled) {
   text = WithoutSpace(text);
   if (!text.starts_with(':')) return false;
   text = WithoutSpace(text.substr(1));
-  if (text.starts_with('[')) {
+  if (text.starts_with("null")) return false;
+  if (filled && text.starts_with('[')) {
     return !WithoutSpace(text.substr(1)).starts_with(']');
   }
-  return !text.starts_with("null") && !text.starts_with("\"\"");
+  return !filled || !text.starts_with("\"\"");
 }
 
 }  // namespace
@@ -84,7 +85,7 @@ bool HasMember(std::string_view body, std::string_view name, bool filled) {
                                             text == name.substr(dot + 1);
         if (!found) break;
         // The last of two members of this name counts.
-        has = !filled || (i < body.size() && IsFilled(body.substr(i + 1)));
+        has = i < body.size() && HasValue(body.substr(i + 1), filled);
         if (has && !filled) return true;
         break;
       }

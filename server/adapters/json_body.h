@@ -24,9 +24,9 @@ absl::Status CheckJsonBody(std::string_view body);
 // Parses a body that is a JSON object; the same errors.
 absl::StatusOr<nlohmann::json> ReadJsonBody(std::string_view body);
 
-// True if a body seems to be a JSON object with this member; "a.b" is the
-// member b of its member a. The body need not be valid JSON; nothing is
-// allocated. If `filled`, members that are null, "" or [] do not count.
+// True if a body seems to be a JSON object with this member, which is not null;
+// "a.b" is the member b of its member a. The body need not be valid JSON;
+// nothing is allocated. If `filled`, members that are "" or [] do not count.
 bool HasMember(std::string_view body, std::string_view name,
                bool filled = false);
 

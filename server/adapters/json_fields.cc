@@ -18,6 +18,23 @@ namespace {
 // For this process: ToRpcStatus leaves it out.
 constexpr char kOwnMember[] = "trivium.internal/OwnMember";
 
+// Returns the integer that a number is: JSON's 10, 10.0 and 1e1 are one value,
+// and some clients have no other numbers than 10.0.
+std::optional<int64_t> WholeNumber(const json& value) {
+  constexpr double kMost = 9007199254740992;  // 2^53: all integers up to it
+  if (value.is_number_float()) {
+    const double number = value.get<double>();
+    if (std::abs(number) > kMost || number != std::trunc(number)) {
+      return std::nullopt;
+    }
+    return static_cast<int64_t>(number);
+  }
+  const bool fits = value.is_number_unsigned()
+                        ? value.get<uint64_t>() <= uint64_t{INT64_MAX}
+                        : value.is_number_integer();
+  return fits ? std::optional(value.get<int64_t>()) : std::nullopt;
+}
+
 }  // namespace
 
 JsonFields::JsonFields(const json& object, std::string path)
@@ -52,12 +69,8 @@ std::optional<int64_t> JsonFields::Integer(const char* name, int64_t low,
                                            int64_t high) {
   const json* const value = Value(name);
   if (value == nullptr) return std::nullopt;
-  const bool fits = value->is_number_unsigned()
-                        ? value->get<uint64_t>() <= uint64_t{INT64_MAX}
-                        : value->is_number_integer();
-  if (fits && value->get<int64_t>() >= low && value->get<int64_t>() <= high) {
-    return value->get<int64_t>();
-  }
+  const std::optional<int64_t> whole = WholeNumber(*value);
+  if (whole && *whole >= low && *whole <= high) return whole;
   Fail(name, fmt::format("must be a whole number in {} .. {}", low, high));
   return std::nullopt;
 }
@@ -123,7 +136,9 @@ const char* JsonFields::NameAmong(std::initializer_list<const char*> names) {
 }
 
 void JsonFields::Require(const char* name) {
-  if (Value(name) == nullptr) Fail(name, "is missing");
+  if (Value(name) != nullptr) return;
+  if (status_.ok()) missing_ = name;
+  Fail(name, "is missing");
 }
 
 void JsonFields::Fail(const std::string& name, const std::string& description) {
@@ -140,13 +155,22 @@ void JsonFields::Keep(const absl::Status& status) {
 }
 
 absl::Status JsonFields::Done() {
-  if (status_.ok() && object_.is_object()) {
-    for (const auto& [name, value] : object_.items()) {
-      if (!value.is_null() && !known_.contains(name)) {
-        Fail(Shorten(name),
-             "is not known here and would be ignored; leave it out");
-      }
+  if (!object_.is_object() || (!status_.ok() && missing_.empty())) {
+    return status_;
+  }
+  for (const auto& [name, value] : object_.items()) {
+    if (value.is_null() || known_.contains(name)) continue;
+    const std::string unknown = Shorten(name);
+    if (status_.ok()) {
+      Fail(unknown, "is not known here and would be ignored; leave it out");
+      break;
     }
+    // Another server may call it so.
+    status_ = absl::OkStatus();
+    Fail(std::exchange(missing_, ""),
+         fmt::format("is missing; there is {}, which is not known here",
+                     unknown));
+    break;
   }
   return status_;
 }

@@ -65,6 +65,7 @@ class JsonFields {
   const nlohmann::json& object_;
   const std::string path_;
   std::set<std::string, std::less<>> known_;
+  std::string missing_;  // the required member that the first error is about
   absl::Status status_;
 };
 

@@ -94,11 +94,21 @@ HalfMark HalfMarkAt(std::string_view text, size_t at) {
   return {};
 }
 
-bool IsAfternoon(std::string_view text, const ClockTime& time) {
+// True if an English text has "a.m." or "p.m." behind the time.
+bool HasHalf(std::string_view text, const ClockTime& time, char half) {
   const std::string mark = Following(text, time.end, 3);
-  return time.value >= 1 && time.value < 12 &&
-         (mark == "p.m" || (mark.starts_with("pm") &&
-                            (mark.size() == 2 || !u_isalpha(mark[2]))));
+  return mark == std::string{half, '.', 'm'} ||
+         (mark.starts_with(std::string{half, 'm'}) &&
+          (mark.size() == 2 || !u_isalpha(mark[2])));
+}
+
+bool IsAfternoon(std::string_view text, const ClockTime& time) {
+  return time.value >= 1 && time.value < 12 && HasHalf(text, time, 'p');
+}
+
+// True for "12:30 a.m.", which is the German 0:30.
+bool IsAfterMidnight(std::string_view text, const ClockTime& time) {
+  return time.value == 12 && HasHalf(text, time, 'a');
 }
 
 bool IsFrom13(const ClockTime& time) {
@@ -159,6 +169,11 @@ void AddGermanEdits(std::string_view source,
       } else {
         other = times.Take(time.value + 12, time.minutes, any);
       }
+    } else if (IsAfterMidnight(source, time)) {
+      other = times.Take(time.value, time.minutes, [&](const ClockTime& one) {
+        return CountsTo24(translation, one);
+      });
+      if (other) edits->push_back({other->hour, "0"});
     } else {
       other = times.Take(time.value, time.minutes, any);
     }

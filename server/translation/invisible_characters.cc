@@ -206,4 +206,14 @@ std::vector<TextSpan> UnusualHyphens(std::string_view text) {
   return found;
 }
 
+std::vector<TextSpan> CapitalSharpS(std::string_view text) {
+  constexpr std::string_view kLetter = "\u1E9E";
+  std::vector<TextSpan> found;
+  for (size_t at = text.find(kLetter); at != text.npos;
+       at = text.find(kLetter, at + kLetter.size())) {
+    found.push_back({at, at + kLetter.size()});
+  }
+  return found;
+}
+
 }  // namespace trivium

@@ -26,6 +26,9 @@ std::vector<TextSpan> UnusualSpaces(std::string_view text);
 // Returns the hyphens that are not "-", such as non-breaking ones.
 std::vector<TextSpan> UnusualHyphens(std::string_view text);
 
+// Returns each "ẞ", which is "SS" to most writers and vocabularies.
+std::vector<TextSpan> CapitalSharpS(std::string_view text);
+
 }  // namespace trivium
 
 #endif  // TRIVIUM_SERVER_TRANSLATION_INVISIBLE_CHARACTERS_H_

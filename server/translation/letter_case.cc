@@ -1,6 +1,7 @@
 // Invariants:
 // - A letter whose other case has another number of bytes stays, so spans and
-//   alignments of the text stay true. Only "ß" becomes two letters, "SS".
+//   alignments of the text stay true. Only "ß" and "SS", of two bytes each,
+//   become one another.
 // - In doubt a sentence is in normal case: one of acronyms ("NATO, EU"), of
 //   names ("Angela Merkel, Barack Obama"), or of one word that the vocabulary
 //   knows in capitals.
@@ -200,7 +201,7 @@ bool LetterCases::IsCapitals(const std::vector<Word>& words) const {
   }
   for (const Word& word : words) {
     const size_t pieces = ids_of_word_(word.text).size();
-    const std::string small = InSmallLetters(word.text);
+    const std::string small = SmallOfCapitals(word.text);
     word_of_sentence |= ids_of_word_(small).size() < pieces ||
                         ids_of_word_(Capitalized(small)).size() < pieces;
     if (word_of_sentence) break;
@@ -387,9 +388,26 @@ std::string LetterCases::TitleForm(const Word& word) const {
              : word.text;
 }
 
+std::string LetterCases::SmallOfCapitals(std::string_view capitals) const {
+  constexpr std::string_view kDouble = "ss", kSharp = "ß";  // both of two bytes
+  std::string small = InSmallLetters(capitals);
+  if (!german_) return small;
+  const auto rarity = [&](const std::string& form) {
+    return std::min(Rarity(form), Rarity(Capitalized(form)));
+  };
+  for (size_t at = small.find(kDouble); at != small.npos;
+       at = small.find(kDouble, at + kDouble.size())) {
+    std::string sharp = small;
+    sharp.replace(at, kDouble.size(), kSharp);
+    if (rarity(sharp) < rarity(small)) small = std::move(sharp);
+  }
+  return small;
+}
+
 std::string LetterCases::NormalForm(const Word& word, LetterCase sentence,
                                     const KnownWords& known) const {
-  const std::string small = InSmallLetters(word.text);
+  const std::string small = word.all_capitals() ? SmallOfCapitals(word.text)
+                                                : InSmallLetters(word.text);
   // "XIV"
   if (RomanSize(word.text, 0) == word.text.size() && RomanValue(word.text)) {
     return word.text;
@@ -414,8 +432,9 @@ std::string LetterCases::NormalForm(const Word& word, LetterCase sentence,
   }
   return nouns_ ? capital : small;
 }
+
 bool LetterCases::IsEmphasis(const Word& word) const {
-  const std::string small = InSmallLetters(word.text);
+  const std::string small = SmallOfCapitals(word.text);
   return word.letters >= kLeastWordAlone &&
          ids_of_word_(word.text).size() >= kLeastPiecesOfEmphasis &&
          (ids_of_word_(small).size() == 1 ||

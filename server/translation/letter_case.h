@@ -96,6 +96,9 @@ class LetterCases {
   // True if a word with a capital is a common word, which has none inside a
   // sentence.
   bool IsCommon(const Word& word) const;
+  // Returns a word in capitals in small letters: with "ß" for "SS" where the
+  // vocabulary knows a German word so.
+  std::string SmallOfCapitals(std::string_view capitals) const;
   // Returns the word as it is written inside a sentence.
   std::string NormalForm(const Word& word, LetterCase sentence,
                          const KnownWords& known) const;

@@ -26,6 +26,7 @@
 #include "absl/strings/ascii.h"
 #include "server/translation/characters.h"
 #include "server/translation/clock_times.h"
+#include "server/translation/number_neighbours.h"
 #include "server/translation/number_words.h"
 
 namespace trivium {
@@ -432,15 +433,24 @@ void NumberCheck::AddScoreEdits(std::string_view source,
   constexpr std::string_view kMark = " Uhr";
   if (target_ != "de") return;
   const std::vector<WrittenNumber> read = NumbersIn(source, source_style_);
+  const auto joined = [&](size_t i) {  // by a colon to the next one
+    const size_t end = read[i].span.end;
+    return i + 1 < read.size() && source[end] == ':' &&
+           read[i + 1].span.begin == end + 1;
+  };
   for (size_t i = 0; i + 1 < read.size(); ++i) {
-    // The minutes of a time have two digits.
-    const TextSpan first = read[i].span, second = read[i + 1].span;
-    if (second.begin != first.end + 1 || source[first.end] != ':' ||
-        second.end != second.begin + 1 || IsTimeMark(source, second.end)) {
+    if (!joined(i)) continue;
+    const size_t begin = read[i].span.begin;
+    // The minutes of a time have two digits, and few times have seconds.
+    const bool duration = joined(i + 1);
+    if (duration) ++i;
+    const TextSpan last = read[i + 1].span;
+    if ((!duration && last.end != last.begin + 1) ||
+        IsTimeMark(source, last.end)) {
       continue;
     }
     const std::string wrong =
-        std::string(source.substr(first.begin, second.end - first.begin)) +
+        std::string(source.substr(begin, last.end - begin)) +
         std::string(kMark);
     const size_t at = FindUnedited(translation, wrong, *edits);
     if (at == translation.npos) continue;
@@ -534,7 +544,22 @@ std::string NumberCheck::Write(std::string_view number) const {
       edits.push_back({one.span, WriteNumber(number, one, target_style_)});
     }
   }
-  return EditedText(std::string(number), edits).text();
+  std::string written = EditedText(std::string(number), edits).text();
+  return edits.size() == 1 ? WithSignInPlace(std::move(written), target_)
+                           : written;
+}
+
+std::vector<TextEdit> NumberCheck::Neighbours(
+    std::string_view source, std::string_view translation) const {
+  return NeighbourEdits({source, NumbersIn(source, source_style_)}, source_,
+                        {translation, NumbersIn(translation, target_style_)},
+                        target_);
+}
+
+std::vector<size_t> NumberCheck::LostCurrencies(
+    std::string_view source, std::string_view translation) const {
+  return WithoutCurrency({source, NumbersIn(source, source_style_)},
+                         {translation, NumbersIn(translation, target_style_)});
 }
 
 }  // namespace trivium

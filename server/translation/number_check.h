@@ -52,8 +52,19 @@ class NumberCheck {
   std::vector<TextEdit> Repairs(std::string_view source,
                                 std::string_view translation) const;
 
-  // Returns the text with its separators as the target language writes them.
-  // `number` is a text with numbers of the source language.
+  // Returns edits of a translation that is repaired: what stands beside numbers
+  // (number_neighbours.h).
+  std::vector<TextEdit> Neighbours(std::string_view source,
+                                   std::string_view translation) const;
+
+  // Returns the source's numbers whose currency is not beside them in the
+  // translation, as indices.
+  std::vector<size_t> LostCurrencies(std::string_view source,
+                                     std::string_view translation) const;
+
+  // Returns the text with its separators, and the sign of an amount, as the
+  // target language writes them. `number` is a text with numbers of the source
+  // language.
   std::string Write(std::string_view number) const;
 
   std::vector<WrittenNumber> SourceNumbers(std::string_view source) const {
@@ -73,7 +84,7 @@ class NumberCheck {
   // "12.31/2025" is written as the source's "12/31/2025".
   std::vector<TextEdit> DateEdits(std::string_view source,
                                   std::string_view translation) const;
-  // "3:2" is a score or a ratio, and no "3:2 Uhr".
+  // "3:2" is a score or a ratio, and no "3:2 Uhr"; "2:05:30" is a duration.
   void AddScoreEdits(std::string_view source, std::string_view translation,
                      std::vector<TextEdit>* edits) const;
   // "dreißig Jahre" is written as the source's "30 years".

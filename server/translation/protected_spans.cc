@@ -1,5 +1,6 @@
-// Most kinds are RE2 patterns. Arguments of ICU messages nest, which no regular
-// expression can match, so AddArguments finds them by counting braces.
+// Most kinds are RE2 patterns (protected_patterns.h). Arguments of ICU messages
+// nest, which no regular expression can match, so AddArguments finds them by
+// counting braces.
 //
 // RE2 finds one match in linear time. But finding all matches of `a[^b]*b|a` in
 // a row of a's takes quadratic time. And if its automaton needs too many
@@ -15,9 +16,11 @@
 #include <algorithm>
 #include <ctime>
 
+#include "absl/strings/ascii.h"
 #include "absl/time/time.h"
 #include "base/status.h"
 #include "server/translation/characters.h"
+#include "server/translation/protected_patterns.h"
 
 namespace trivium {
 namespace {
@@ -31,111 +34,6 @@ constexpr int64_t kPatternMemory = 1 << 20;
 // Window of a kind's pattern in bytes. It is larger than a caller's pattern's,
 // since the kinds' patterns take linear time.
 constexpr size_t kKindWindow = 64 << 10;
-
-constexpr char kPrintf[] =
-    R"((%(?:%|(?:\(\w+\))?(?:\d+\$)?[-+#0']*(?:\d+|\*(?:\d+\$)?)?)"
-    R"((?:\.(?:\d+|\*(?:\d+\$)?)?)?(?:hh?|ll?|[Lqjzt])?)"
-    R"([diouxXeEfFgGaAcCsSpn@])))";
-
-constexpr char kMustache[] = R"((\{\{\{[^{}]*\}\}\}|\{\{[^{}]*\}\}))";
-
-// Does not match the punctuation that follows a URL in a sentence. Parentheses
-// belong to a URL only in pairs.
-constexpr char kUrl[] = R"(\b((?:[A-Za-z][A-Za-z0-9+.-]*://|www\.|mailto:))"
-                        R"((?:\([^\s<>"()]*\)|[^\s<>"()“”„«»])*)"
-                        R"((?:\([^\s<>"()]*\)|[^\s<>"()“”„«».,;:!?\]'…])))";
-
-constexpr char kEmail[] =
-    R"(([\pL\pN_.+%-]*[\pL\pN_+%-]@[\pL\pN-]+(?:\.[\pL\pN-]+)+))";
-
-// Matches paths that begin with a root, "~" or dots, and names with a common
-// extension, with the folders before them.
-constexpr char kFileName[] =
-    R"((?:^|[^\pL\pN_./\\~-])()"
-    R"([A-Za-z]:\\(?:[^\s"<>|:*?]*[^\s"<>|:*?.,;!)\]'])?)"
-    R"(|(?:~|\.\.?)?/[\pL\pN_.+/-]*[\pL\pN_+/-])"
-    R"(|(?:[\pL\pN_.+-]+[/\\])*[\pL\pN_+-][\pL\pN_.+-]*\.(?:)"
-    R"(txt|md|rst|rtf|pdf|docx?|xlsx?|pptx?|od[tsp]|csv|tsv|json|ya?ml|xml|)"
-    R"(html?|css|[cm]?js|tsx?|py|ipynb|rb|go|rs|c|h|cc|cpp|hpp|java|kt|swift|)"
-    R"(cs|php|pl|sh|bat|ps1|sql|exe|dll|so|dylib|jar|zip|tar|tgz|gz|bz2|xz|)"
-    R"(zst|7z|rar|deb|rpm|apk|dmg|msi|iso|img|png|jpe?g|gif|svg|webp|bmp|ico|)"
-    R"(tiff?|mp[34]|m4a|wav|ogg|flac|avi|mov|mkv|webm|log|ini|conf|cfg|toml|)"
-    R"(env|lock|db|sqlite|pot?|mo|xliff?|xlf|srt|vtt|epub|tex|bak|tmp|pem|)"
-    R"(key|crt|proto|bin|gguf|safetensors)\b)"
-    R"())";
-
-constexpr char kNumberWithUnit[] =
-    R"((?:^|[^\pL\pN_.,%$€£¥{#])()"
-    R"([-+±−]?\d+(?:[.,'’\x{A0}\x{202F}]\d+)*[ \x{A0}\x{202F}]?(?:%|‰|€|£|¥|\$)"
-    R"(|°[CF]?|(?:km/h|m/s|mph|rpm|µm|nm|mm|cm|dm|km|m|ft|yd|mi)[²³]?)"
-    R"(|µg|mg|kg|g|lbs?|oz|µs|ns|ms|s|min|h|[kMGT]?Hz|[kKMGTP]i?B|B)"
-    R"(|[kMGT]?bits?|[kMG]bps|[mk]?V|m?A|[kMG]?Wh?|[hkM]?Pa|bar|psi|N|k?J|k?cal)"
-    R"(|K|ml|mL|dl|l|L|px|pt|em|rem|dpi|fps|mol|dB|EUR|USD|GBP|CHF|JPY))"
-    R"(|[$€£¥][ \x{A0}\x{202F}]?\d+(?:[.,'’]\d+)*)(?:[^\pL\pN_]|$))";
-
-// Numbers are joined by at most one separator, and are no part of a word.
-constexpr char kNumber[] =
-    R"((?:^|[^\pL\pN_])()"
-    R"([-+±−]?\d+(?:[.,'’:/\-\x{A0}\x{202F}]\d+)*)(?:[^\pL\pN_]|$))";
-
-// Matches names of hosts without a scheme. Top-level domains that are words of
-// sentences, such as "it" and "so", are left out: a full stop without a space
-// may stand before those.
-constexpr char kDomain[] =
-    R"((?:^|[^\pL\pN_.@/-])()"
-    R"((?:[\pL\pN](?:[\pL\pN-]*[\pL\pN])?\.)+)"
-    R"((?:com|org|net|edu|gov|info|biz|io|ai|app|dev|cloud|eu|uk|de|at|ch|fr|)"
-    R"(nl|pl|ru|jp|cn|br|au|ca|se|dk|cz|tv)\b)"
-    R"((?::\d+)?(?:/(?:[^\s<>"()“”„«»]*[^\s<>"()“”„«».,;:!?\]'…])?)?))";
-
-// Matches code between backticks; variables; flags and variables with their
-// values; calls and names with "::" or "->"; names with an underscore or a
-// capital inside; words in small letters that go on with digits; entities;
-// handles and tags.
-// A chain such as "a_b.c::d" is one match. Otherwise each part of a chain would
-// look for "()" in all that follows, which takes quadratic time.
-constexpr char kIdentifier[] =
-    R"((?:^|[^\pL\pN_.@#`/-])()"
-    R"(`[^`\n]{1,200}`)"
-    R"(|\$(?:[A-Za-z_]\w*|\{[\w.:-]+\}|\(\w+\)))"
-    R"(|%[A-Za-z_]\w+%)"
-    R"(|(?:--?[A-Za-z][\w-]*|[A-Z][A-Z0-9_]*)=[^\s,;()]*[^\s.,;:!?()'"“”’])"
-    R"(|[A-Za-z_]\w*(?:(?:::|->|\.)\w+)*(?:\(\)|(?:::|->)\w+))"
-    R"(|\pL[\pL\pN]*(?:_[\pL\pN]+)+)"
-    R"(|[a-z]{2,}[A-Z][a-z][\pL\pN]*)"
-    R"(|\p{Ll}\pL*\d[\pL\pN]*(?:[.-]\d[\pL\pN]*)*(?:-[a-z]+[.\d]*\d)?)"
-    R"(|\d+(?:\.\d+)+-(?:alpha|beta|rc|dev|pre|snapshot)(?:\.?\d+)*\b)"
-    R"(|--[A-Za-z][\w-]*\b|\{[A-Za-z_][\w.]*\})"
-    R"(|&(?:[A-Za-z]{2,8}\d{0,2}|#\d{1,7}|#[xX][0-9A-Fa-f]{1,6});)"
-    R"(|[@#]\pL[\pL\pN_]*))";
-
-// Matches tags; calls whose arguments are no words of a sentence; and lines of
-// code: prompts of a shell, SQL, and statements of usual programming languages.
-// Each kind of line has a mark that prose lacks.
-constexpr char kCode[] =
-    R"((</?[A-Za-z][A-Za-z0-9-]*(?: [a-z-]+="[^"<>\n]*")*\s?/?>)"
-    R"(|\b[A-Za-z_]\w*\((?:"[^"\n]*"[^()\n]*|'[^'\n]*'[^()\n]*)"
-    R"(|[\w.]+(?:, ?[\w.]+)+)\))"
-    R"(|(?m:^[ \t]*(?:)"
-    R"(\$ [a-z][\w./-]*(?: [^\n]*)?)"
-    R"(|SELECT (?:DISTINCT )?(?:\*|[a-z"`])[^\n]* FROM [^\n]+)"
-    R"(|(?:INSERT INTO|DELETE FROM|CREATE TABLE|UPDATE) [a-z"`][^\n]*;)"
-    R"(|#include [<"][^\n]+|import [\w.{}*, ]+ from ["'][^\n]+)"
-    R"(|(?:def|function|func|fn) \w*\([^\n]*\)[^\n]*[:{}])"
-    R"(|(?:var|let|const|int|auto|float|double|bool|string) \w+ ?= ?[^\n]*;)"
-    R"(|(?:if|for|while|switch) ?\([^\n]*\) ?(?:\{[^\n]*|[^\n]*;))"
-    R"(|return [\w.()+*/"' -]*;|[\w.]+\([^\n]*\);)"
-    R"()[ \t]*$)))";
-
-// Matches emoticons between white space, and faces of several scripts. A face
-// in brackets has signs within or arms beside it, so that "(?)" is none.
-constexpr char kEmoticon[] =
-    R"re((?:^|\s)([:;]['^-]?[()\[\]DPpO3|/\\*]+|=[()DP]|<3+|\^\^|[xX]D|-_-)re"
-    R"re(|\\o/|\([\^>TQ;=*oO•°≧][_.,~▽ω□][\^<TQ;=*oO•°≦]\)|\(-[_.]-\))re"
-    R"re(|[^\sA-Za-z0-9()"'.,;:!?…–—„“”‘’«»À-ɏ*-]{0,5})re"
-    R"re(\([^\s()A-Za-z0-9À-ɏ]{1,8}\))re"
-    R"re([^\sA-Za-z0-9()"'.,;:!?…–—„“”‘’«»À-ɏ*-][^\sA-Za-z0-9()"À-ɏ]{0,4}(?: ┻━┻)?)re"
-    R"re(|[ʕʢ][^\s()]{1,8}[ʔʡ])(?:\s|$|[.,!?]))re";
 
 RE2::Options Quiet() {
   RE2::Options options;
@@ -154,47 +52,6 @@ absl::Duration ThreadTime() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return absl::DurationFromTimespec(time);
-}
-
-// Returns a kind's pattern, whose spans are the matches of group 1.
-const RE2& PatternOf(ProtectedKind kind) {
-  static const RE2 printf_pattern(kPrintf);
-  static const RE2 mustache(kMustache);
-  static const RE2 url(kUrl);
-  static const RE2 email(kEmail);
-  static const RE2 file_name(kFileName);
-  static const RE2 number_with_unit(kNumberWithUnit);
-  static const RE2 number(kNumber);
-  static const RE2 domain(kDomain);
-  static const RE2 identifier(kIdentifier);
-  static const RE2 code(kCode);
-  static const RE2 emoticon(kEmoticon);
-  switch (kind) {
-    case ProtectedKind::kMustache:
-      return mustache;
-    case ProtectedKind::kUrl:
-      return url;
-    case ProtectedKind::kEmail:
-      return email;
-    case ProtectedKind::kFileName:
-      return file_name;
-    case ProtectedKind::kNumberWithUnit:
-      return number_with_unit;
-    case ProtectedKind::kNumber:
-      return number;
-    case ProtectedKind::kDomain:
-      return domain;
-    case ProtectedKind::kIdentifier:
-      return identifier;
-    case ProtectedKind::kCode:
-      return code;
-    case ProtectedKind::kEmoticon:
-      return emoticon;
-    case ProtectedKind::kPrintf:
-    case ProtectedKind::kIcuMessage:  // has no pattern
-      break;
-  }
-  return printf_pattern;
 }
 
 // Adds all matches of a pattern's group, from left to right. Each search sees
@@ -233,12 +90,68 @@ absl::Status AddMatches(std::string_view text, const RE2& pattern, int group,
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
+// Returns the line before `at`, or the last bytes of a long one.
+std::string_view LineBefore(std::string_view text, size_t at) {
+  constexpr size_t kMostBytes = 256;
+  std::string_view head = text.substr(0, at);
+  head.remove_prefix(head.size() - std::min(head.size(), kMostBytes));
+  const size_t end = head.rfind('\n');
+  return end == head.npos ? head : head.substr(end + 1);
+}
+
 // True if the '%' is a percent sign, as in "100%sure", and not a conversion: it
 // follows a digit, and the word goes on after the span.
 bool IsPercentSign(std::string_view text, TextSpan span) {
   return span.begin > 0 && IsDigit(text[span.begin - 1]) &&
          text[span.end - 1] != '%' && span.end < text.size() &&
          u_isalpha(FirstCharacter(text.substr(span.end)));
+}
+
+// True for "[APPLAUSE]" at the beginning of a line, which people read: a field
+// in capitals stands in a sentence, or has an underscore.
+bool IsStageDirection(std::string_view text, TextSpan span) {
+  const std::string_view found = span.Of(text);
+  if (found.size() < 2 || found[0] != '[' || found[1] == '[' ||
+      found.find('_') != found.npos) {
+    return false;
+  }
+  const std::string_view before = LineBefore(text, span.begin);
+  return std::none_of(before.begin(), before.end(), absl::ascii_islower);
+}
+
+// True if the mark of inches at the end of the span ends a quotation.
+bool EndsQuotation(std::string_view text, TextSpan span) {
+  if (text[span.end - 1] != '"') return false;
+  bool open = false;
+  const std::string_view before = LineBefore(text, span.begin);
+  for (size_t i = 0; i < before.size(); ++i) {
+    const bool inches = !open && i > 0 && IsDigit(before[i - 1]);
+    if (before[i] == '"' && !inches) open = !open;
+  }
+  return open;
+}
+
+// True for an argument whose words depend on a value, or that is formatted.
+bool IsChoice(std::string_view argument) {
+  static const RE2 pattern(
+      R"(\{\s*[\w.]+\s*,\s*(?:plural|select|selectordinal|choice|number|)"
+      R"(date|time|duration|spellout|ordinal)\s*[,}])");
+  return pattern.Match(StringPiece(argument.data(), argument.size()), 0,
+                       argument.size(), RE2::ANCHOR_START, nullptr, 0);
+}
+
+// True if a match of the kind's pattern is something else.
+bool IsNoSpan(ProtectedKind kind, std::string_view text, TextSpan span) {
+  switch (kind) {
+    case ProtectedKind::kPrintf:
+      return IsPercentSign(text, span);
+    case ProtectedKind::kField:
+      return IsStageDirection(text, span);
+    case ProtectedKind::kMeasure:
+      return EndsQuotation(text, span);
+    default:
+      return false;
+  }
 }
 
 // Returns the end of the text that the apostrophe at `at` quotes.
@@ -325,18 +238,23 @@ absl::StatusOr<std::vector<TextSpan>> ProtectedSpans::Find(
     std::string_view text, const AliveCheck& check_alive) const {
   std::vector<TextSpan> spans;
   for (const ProtectedKind kind : kinds_) {
-    if (kind == ProtectedKind::kIcuMessage) {
+    const auto of_kind = static_cast<ptrdiff_t>(spans.size());
+    if (kind == ProtectedKind::kIcuMessage ||
+        kind == ProtectedKind::kIcuChoice) {
       AddArguments(text, &spans);
+      if (kind == ProtectedKind::kIcuMessage) continue;
+      spans.erase(std::remove_if(spans.begin() + of_kind, spans.end(),
+                                 [text](TextSpan span) {
+                                   return !IsChoice(span.Of(text));
+                                 }),
+                  spans.end());
       continue;
     }
-    const auto of_kind = static_cast<ptrdiff_t>(spans.size());
     TRIVIUM_RETURN_IF_ERROR(AddMatches(text, PatternOf(kind), /*group=*/1,
                                        kKindWindow, check_alive, &spans));
-    if (kind != ProtectedKind::kPrintf) continue;
-    spans.erase(std::remove_if(spans.begin() + of_kind, spans.end(),
-                               [text](TextSpan span) {
-                                 return IsPercentSign(text, span);
-                               }),
+    spans.erase(std::remove_if(
+                    spans.begin() + of_kind, spans.end(),
+                    [&](TextSpan span) { return IsNoSpan(kind, text, span); }),
                 spans.end());
   }
   absl::Duration left =

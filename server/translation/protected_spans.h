@@ -31,7 +31,11 @@ enum class ProtectedKind {
   kNumber,          // 12, -3.5, 1,234.50, 24/7, 2026-11-26, 10:30
   kDomain,          // example.com, example.com/a?b=c
   kIdentifier,  // getName(), MAX_SIZE, $HOME, LANG=C, std::min, user2, @jane,
-                // #Summer, `make all`, --verbose, v2.4.1-rc1, {name}
+                // #Summer, `make all`, --verbose, v2.4.1-rc1
+  kField,       // {name}, {0:N2}, #{x}, [[x]], [NAME], *|NAME|*, {% if x %}
+  kIcuChoice,   // those of kIcuMessage with a format or choice of words
+  kPhone,       // +49 30 12345, (030) 765-4321; also of accounts
+  kMeasure,     // 5'10", 27", 52°31'12"N
   kCode,        // <b>, print("hello"), and lines: $ git push, if (x) { y(); }
   kEmoticon,    // :-) <3 (^_^) ¯\\_(ツ)_/¯
 };

@@ -5,6 +5,7 @@
 #include <google/protobuf/descriptor.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <limits>
@@ -30,11 +31,6 @@ constexpr const char* kNoOptions[] = {
     "model",          "tokens",       "token_vectors", "embedding_format",
     "num_hypotheses", "top_logprobs", "trace",         "sentences",
     "prompt_logprobs"};
-
-// Parameters of every request of Triton's clients, about its queues and its
-// models that keep a state: no text of an answer depends on them here.
-constexpr const char* kTritons[] = {"priority", "timeout", "sequence_id",
-                                    "sequence_start", "sequence_end"};
 
 bool IsOption(const FieldDescriptor& field) {
   if (std::find(std::begin(kNoOptions), std::end(kNoOptions), field.name()) !=
@@ -79,9 +75,19 @@ const FieldDescriptor* Find(const std::string& name, Message** message) {
 }
 
 // Sets `out` to a whole number; returns false if the value is not one of type
-// T.
+// T. 10.0 is one: JSON of some languages has no other numbers.
 template <typename T>
 bool Whole(const InferParameter& value, T* out) {
+  if (value.has_double_param()) {
+    const double number = value.double_param();
+    constexpr double kMost = 9007199254740992;  // 2^53: all integers up to it
+    if (!(number >= 0 && number <= kMost) || number != std::trunc(number) ||
+        number > static_cast<double>(std::numeric_limits<T>::max())) {
+      return false;
+    }
+    *out = static_cast<T>(number);
+    return true;
+  }
   if (value.has_uint64_param()) {
     const uint64_t number = value.uint64_param();
     *out = static_cast<T>(number);
@@ -115,13 +121,15 @@ const char* SetNumber(const InferParameter& value, const FieldDescriptor* field,
       return nullptr;
     }
     case FieldDescriptor::CPPTYPE_FLOAT:
-      if (!value.has_double_param() && !value.has_int64_param()) {
+      if (value.has_double_param()) {
+        set.SetFloat(message, field, static_cast<float>(value.double_param()));
+      } else if (value.has_int64_param()) {
+        set.SetFloat(message, field, static_cast<float>(value.int64_param()));
+      } else if (value.has_uint64_param()) {
+        set.SetFloat(message, field, static_cast<float>(value.uint64_param()));
+      } else {
         return "must be a number";
       }
-      set.SetFloat(message, field,
-                   value.has_double_param()
-                       ? static_cast<float>(value.double_param())
-                       : static_cast<float>(value.int64_param()));
       return nullptr;
     default:
       return "is not supported";
@@ -162,8 +170,8 @@ absl::Status SetOptions(
     const google::protobuf::Map<std::string, InferParameter>& parameters,
     Message* request) {
   for (const auto& [name, value] : parameters) {
-    if (std::find(std::begin(kTritons), std::end(kTritons), name) !=
-        std::end(kTritons)) {
+    if (std::find(kTritonParameters.begin(), kTritonParameters.end(), name) !=
+        kTritonParameters.end()) {
       continue;
     }
     Message* message = request;

@@ -4,6 +4,7 @@
 #include <google/protobuf/map.h>
 #include <google/protobuf/message.h>
 
+#include <initializer_list>
 #include <string>
 
 #include "absl/status/status.h"
@@ -11,11 +12,17 @@
 
 namespace trivium {
 
+// Parameters of every request of Triton's clients, about its queues and its
+// models that keep a state: no text of an answer depends on them here.
+inline constexpr std::initializer_list<const char*> kTritonParameters = {
+    "priority", "timeout", "sequence_id", "sequence_start", "sequence_end"};
+
 // Sets options of a call's request by their names, wherever they are in it:
 // "beam_size" is options.decoding.beam_size of Translate. Values are numbers,
 // booleans, texts and names of enumerations ("POOLING_CLS"); a list of texts
-// gets one text. INVALID_ARGUMENT for unknown names, for options whose results
-// would have no place in the answer, and for values of another type.
+// gets one text. Triton's parameters are ignored. INVALID_ARGUMENT for unknown
+// names, for options whose results would have no place in the answer, and for
+// values of another type.
 absl::Status SetOptions(const google::protobuf::Map<
                             std::string, inference::InferParameter>& parameters,
                         google::protobuf::Message* request);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "server/adapters/json_body.h"
 #include "server/adapters/json_fields.h"
 #include "server/adapters/kserve/kserve.h"
+#include "server/adapters/kserve/parameters.h"
 #include "server/adapters/kserve/tensors.h"
 #include "server/errors/status.h"
 
@@ -30,6 +32,12 @@ using nlohmann::ordered_json;
 
 constexpr char kJsonSize[] = "Inference-Header-Content-Length";
 constexpr char kBinarySize[] = "binary_data_size";
+constexpr char kBinaryOutput[] = "binary_data_output";
+
+bool IsTritons(std::string_view parameter) {
+  return std::find(kTritonParameters.begin(), kTritonParameters.end(),
+                   parameter) != kTritonParameters.end();
+}
 
 HttpAnswer Failure(const Ending& ending) {
   constexpr FieldName kNames[] = {
@@ -194,7 +202,8 @@ absl::Status SetParameter(const json& value, const std::string& path,
 // wants of each.
 class InferCodec : public Codec {
  public:
-  explicit InferCodec(std::string path) : path_(std::move(path)) {}
+  InferCodec(std::string path, IgnoredMembers* ignored)
+      : path_(std::move(path)), ignored_(ignored) {}
 
   absl::Status Check(const RequestHead& head) override {
     const std::string size = head.header(kJsonSize);
@@ -270,18 +279,19 @@ class InferCodec : public Codec {
     if (!parameters->is_object()) {
       return InvalidField("parameters", "must be an object");
     }
+    JsonFields fields(*parameters, "parameters.");
+    binary_ = fields.Bool(kBinaryOutput).value_or(false);
+    // With --http-strict they are known to nobody, so Done() refuses them.
+    fields.Ignore("KServe", ignored_, kTritonParameters);
     for (const auto& [name, value] : parameters->items()) {
-      const std::string path = "parameters." + Shorten(name);
-      if (name == "binary_data_output") {
-        if (!value.is_boolean())
-          return InvalidField(path, "must be true or false");
-        binary_ = value;
+      if (name == kBinaryOutput || IsTritons(name) ||
+          fields.Value(name.c_str()) == nullptr) {
         continue;
       }
-      TRIVIUM_RETURN_IF_ERROR(
-          SetParameter(value, path, &(*request->mutable_parameters())[name]));
+      fields.Keep(SetParameter(value, "parameters." + Shorten(name),
+                               &(*request->mutable_parameters())[name]));
     }
-    return absl::OkStatus();
+    return fields.Done();
   }
 
   static absl::Status ReadInputs(const json* inputs, std::string_view tensors,
@@ -422,6 +432,7 @@ class InferCodec : public Codec {
   }
 
   const std::string path_;
+  IgnoredMembers* const ignored_;       // null: they are not logged
   std::optional<uint64_t> json_bytes_;  // none: the whole body is JSON
   bool binary_ = false;  // outputs that the request does not name
   std::map<std::string, bool> binary_outputs_;
@@ -429,9 +440,9 @@ class InferCodec : public Codec {
 
 }  // namespace
 
-std::unique_ptr<Codec> NewKserveInferCodec(const Environment&,
+std::unique_ptr<Codec> NewKserveInferCodec(const Environment& environment,
                                            const RequestHead& head) {
-  return std::make_unique<InferCodec>(head.path);
+  return std::make_unique<InferCodec>(head.path, environment.ignored_members);
 }
 
 std::unique_ptr<Codec> NewKserveCodec(const Environment&,

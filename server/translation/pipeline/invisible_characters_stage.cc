@@ -34,6 +34,11 @@ absl::Status InvisibleCharactersStage::Open(TranslationJob* job) const {
   if (!edits.empty()) {
     job->text_stages.insert(TextStage::kInvisibleCharacters);
   }
+  const size_t invisible = edits.size();
+  add_unknown(CapitalSharpS(text), "SS");
+  if (edits.size() > invisible) {
+    job->text_stages.insert(TextStage::kLetterCase);
+  }
   // None of those characters is in a price's mark, so no two edits overlap.
   if (prices_) {
     for (const TextSpan& span : RoundPriceMarks(text)) {

@@ -17,8 +17,9 @@ const ProtectedSpans& Links() {
       new ProtectedSpans(*ProtectedSpans::Create(
           {ProtectedKind::kUrl, ProtectedKind::kEmail, ProtectedKind::kFileName,
            ProtectedKind::kDomain, ProtectedKind::kIdentifier,
-           ProtectedKind::kCode, ProtectedKind::kPrintf,
-           ProtectedKind::kMustache},
+           ProtectedKind::kField, ProtectedKind::kIcuChoice,
+           ProtectedKind::kPhone, ProtectedKind::kMeasure, ProtectedKind::kCode,
+           ProtectedKind::kPrintf, ProtectedKind::kMustache},
           {}));
   return *links;
 }

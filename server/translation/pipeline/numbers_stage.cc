@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/status.h"
-#include "server/translation/characters.h"
+#include "server/translation/number_neighbours.h"
 #include "server/translation/pipeline/span_protection.h"
 #include "server/translation/pipeline/terminology.h"
 
@@ -48,24 +48,6 @@ bool MayHaveNumbers(std::string_view text) {
 
 // Returns the style of the placeholders of an attempt that holds numbers.
 int StyleOf(int hold) { return hold < kRequire ? hold - 1 : hold - kHoldAll; }
-
-bool IsSign(UChar32 c) {
-  return u_charType(c) == U_CURRENCY_SYMBOL || c == '%' || c == 0x2030;
-}
-
-// Returns the span with the currency or percent signs next to it.
-TextSpan WithSigns(std::string_view text, TextSpan span) {
-  while (span.begin > 0) {
-    const size_t size = LastCharacterSize(text.substr(0, span.begin));
-    if (!IsSign(FirstCharacter(text.substr(span.begin - size)))) break;
-    span.begin -= size;
-  }
-  while (span.end < text.size() &&
-         IsSign(FirstCharacter(text.substr(span.end)))) {
-    span.end += FirstCodePoint(text.substr(span.end)).size;
-  }
-  return span;
-}
 
 // True if nothing but a colon, slash or dash is between two numbers.
 bool IsJoint(std::string_view between) {
@@ -250,9 +232,13 @@ absl::Status NumbersStage::After(const TranslationJob& job,
     };
     apply(numbers_.Corrections(source, translation));
     apply(numbers_.Repairs(source, translation));
+    apply(numbers_.Neighbours(source, translation));
     if (h > 0) continue;
     NumberCheck::Differences differences =
         numbers_.Compare(source, translation);
+    std::vector<size_t> lost = numbers_.LostCurrencies(source, translation);
+    differences.missing.insert(differences.missing.end(), lost.begin(),
+                               lost.end());
     candidate->number_faults =
         static_cast<int>(kFaultsOfMissing * differences.missing.size() +
                          differences.added.size());

@@ -288,15 +288,10 @@ std::string Tidied(std::string_view path) {
   return tidy;
 }
 
-// A path that other servers have for one of these: llama-server's without /v1,
-// which a client's base URL may lack, and its names of /rerank; TEI's for
-// SageMaker.
-struct PathTwin {
-  std::string_view method, path, own;
-};
+// llama-server's without /v1, which a client's base URL may lack, and its names
+// of /rerank; TEI's for SageMaker.
 constexpr PathTwin kTwins[] = {
     {"GET", "/models", "/v1/models"},
-    {"HEAD", "/models", "/v1/models"},
     {"POST", "/completions", "/v1/completions"},
     {"POST", "/chat/completions", "/v1/chat/completions"},
     {"POST", "/responses", "/v1/responses"},
@@ -325,6 +320,26 @@ constexpr PathHint kHints[] = {
      "; /v1/completions generates texts, and "
      "/v1/chat/completions answers chats"},
     {"/completion", "; /v1/completions generates texts"},
+    {"/infill", "; /v1/completions continues a text, and nothing fills one in"},
+    {"/detokenize", "; /decode turns ids into texts"},
+    {"/apply-template",
+     "; /v1/chat/completions makes the prompt of a chat by itself"},
+    {"/embedding", "; /v1/embeddings turns texts into vectors"},
+    {"/pooling", "; /v1/embeddings turns texts into vectors"},
+    {"/props", "; /info and /v1/models tell about models"},
+    {"/slots", "; there are no slots, and --metrics-listen tells the load"},
+    {"/lora-adapters", "; an adapter is a part of a model of --model"},
+    {"/version", "; /api/version tells the version"},
+    {"/healthz", "; /health tells whether the server is ready"},
+    {"/readyz", "; /health tells whether the server is ready"},
+    {"/livez", "; /health tells whether the server is ready"},
+    {"/v1/health", "; /health tells whether the server is ready"},
+    {"/pipeline/",
+     "; the tasks are feature-extraction, sentence-similarity, "
+     "text-classification, zero-shot-classification, token-classification, "
+     "fill-mask, question-answering, translation and summarization"},
+    {"/openai/", ": the paths of OpenAI's shape begin with /v1"},
+    {"/api/v1/", ": the paths of OpenAI's shape begin with /v1"},
     {"/suggest", ": suggestions are not kept here"},
     {"/docs", "; /openapi.json describes the paths"},
 };
@@ -343,12 +358,17 @@ bool HasName(const Route& route, std::string_view path) {
          path.starts_with(route.path) && path.ends_with(route.ending);
 }
 
+// HEAD finds the routes of GET.
+bool TakesMethod(std::string_view routes, std::string_view method) {
+  return routes == method || (routes == "GET" && method == "HEAD");
+}
+
 RouteMatch FindWritten(std::string_view method, std::string_view path) {
   RouteMatch match;
   for (const Route& route : kRoutes) {
     const bool named = route.path.ends_with('/') && route.path != "/";
     if (!(named ? HasName(route, path) : path == route.path)) continue;
-    if (route.method == method || (route.method == "GET" && method == "HEAD")) {
+    if (TakesMethod(route.method, method)) {
       return {.route = &route, .path = std::string(path)};
     }
     AddMethod(route.method == "GET" ? "GET, HEAD" : route.method,
@@ -359,6 +379,8 @@ RouteMatch FindWritten(std::string_view method, std::string_view path) {
 
 }  // namespace
 
+std::span<const PathTwin> PathTwins() { return kTwins; }
+
 RouteMatch FindRoute(std::string_view method, std::string_view path) {
   const RouteMatch match = FindWritten(method, path);
   if (match.route != nullptr || !match.allowed.empty()) return match;
@@ -367,7 +389,7 @@ RouteMatch FindRoute(std::string_view method, std::string_view path) {
   if (tidy.starts_with(kOwnCalls)) return match;
   const auto twin = std::find_if(
       std::begin(kTwins), std::end(kTwins), [&](const PathTwin& each) {
-        return each.method == method && each.path == tidy;
+        return each.path == tidy && TakesMethod(each.method, method);
       });
   return FindWritten(method, twin == std::end(kTwins) ? tidy : twin->own);
 }

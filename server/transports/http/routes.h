@@ -29,8 +29,15 @@ struct Route {
   bool filled = false;  // the member counts unless it is null, "" or []
 };
 
-// All routes. docs/openapi.json describes each, and the paths below.
+// A path that other servers have for a route of this one.
+struct PathTwin {
+  std::string_view method, path, own;
+};
+
+// All routes and their twins. docs/openapi.json describes each, and the paths
+// below.
 std::span<const Route> Routes();
+std::span<const PathTwin> PathTwins();
 // Tell whether the server is ready: 200 or 503. They are no calls. GET / is
 // one, too, unless a browser asks.
 inline constexpr std::string_view kHealthPath = "/health";

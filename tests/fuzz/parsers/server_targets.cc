@@ -298,7 +298,9 @@ void RunProtect(std::string_view bytes) {
   const auto spans = ProtectedSpans::Create(
       {ProtectedKind::kPrintf, ProtectedKind::kIcuMessage,
        ProtectedKind::kMustache, ProtectedKind::kUrl, ProtectedKind::kEmail,
-       ProtectedKind::kFileName, ProtectedKind::kNumberWithUnit},
+       ProtectedKind::kFileName, ProtectedKind::kNumberWithUnit,
+       ProtectedKind::kField, ProtectedKind::kIcuChoice, ProtectedKind::kPhone,
+       ProtectedKind::kMeasure},
       {pattern});
   if (spans.ok() && IsUtf8(pattern)) {
     const auto found = spans->Find(bytes, nullptr);

@@ -69,6 +69,10 @@ TEST(JsonFieldsTest, ChecksTypesAndRanges) {
                           "18446744073709551615", "1e99"}) {
     EXPECT_THAT(Done(bad, integer), FieldErrorAt("x.a")) << bad;
   }
+  // Clients whose language has one kind of numbers send these.
+  for (const char* whole : {"9", "9.0", "9e0", "0.9e1", "-0.0"}) {
+    EXPECT_TRUE(Done(whole, integer).ok()) << whole;
+  }
   const auto number = [](JsonFields* fields) { fields->Number("a"); };
   for (const char* bad : {"\"1\"", "1e300", "{}"}) {
     EXPECT_THAT(Done(bad, number), FieldErrorAt("x.a")) << bad;
@@ -80,6 +84,20 @@ TEST(JsonFieldsTest, ChecksTypesAndRanges) {
   EXPECT_THAT(
       Done("[\"b\",1]", [](JsonFields* fields) { fields->Strings("a"); }),
       FieldErrorAt("x.a[1]"));
+}
+
+TEST(JsonFieldsTest, WhatIsThereInsteadOfAMissingMemberIsNamed) {
+  const json object = json::parse(R"({"content":"a","known":1,"null":null})");
+  JsonFields fields(object, "x.");
+  fields.Value("known");
+  fields.Require("inputs");
+  fields.Require("other");
+  EXPECT_THAT(fields.Done(), FieldErrorAt("x.inputs: is missing; there is "
+                                          "content"));
+  JsonFields both(object, "");
+  both.Fail("known", "is wrong");
+  both.Require("inputs");
+  EXPECT_THAT(both.Done(), FieldErrorAt("known: is wrong"));
 }
 
 TEST(JsonFieldsTest, KeepsTheFirstError) {

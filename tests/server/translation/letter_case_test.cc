@@ -51,6 +51,22 @@ std::string FormOf(const LetterCases& cases, std::string_view text) {
   return form ? form->text : "";
 }
 
+TEST(LetterCaseTest, GermanCapitalsHaveASharpSAgain) {
+  const LetterCases cases(
+      "de", Vocabulary({"das", "ist", "groß", "Wasser", "Straße", "die", "Die",
+                        "Das", "Der", "weiß"}));
+  EXPECT_EQ(Normal(cases, "DIE STRASSE IST GROSS", LetterCase::kCapitals),
+            "Die Straße ist groß");
+  EXPECT_EQ(Normal(cases, "DAS WASSER IST WEISS", LetterCase::kCapitals),
+            "Das Wasser ist weiß");
+  // In small letters a writer has chosen.
+  EXPECT_EQ(Normal(cases, "Die Strasse ist gross", LetterCase::kNormal),
+            "Die Strasse ist gross");
+  // English has no such letter.
+  EXPECT_EQ(Normal(English(), "THE HOUSE IS GROSS", LetterCase::kCapitals),
+            "The house is gross");
+}
+
 TEST(LetterCaseTest, CapitalsAreReadInNormalCase) {
   EXPECT_EQ(Normal(English(), "WHAT ELSE IS HAPPENING?", LetterCase::kCapitals),
             "What else is happening?");

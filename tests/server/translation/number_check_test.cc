@@ -169,8 +169,12 @@ TEST(NumberCheckTest, ScoresAreNoTimes) {
             "gewann 2:1 oder 12:1");
   EXPECT_EQ(Corrected(german, "2:1, 2:1 and 2:1", "2:1 Uhr, 2:1 Uhr und 2:1"),
             "2:1, 2:1 und 2:1");
+  EXPECT_EQ(Corrected(german, "He ran it in 2:05:30.", "Er lief 2:05:30 Uhr."),
+            "Er lief 2:05:30.");
   for (const auto& [source, translation] :
-       {std::pair("at 7:30", "um 7:30 Uhr"), std::pair("2:1", "2:1 Uhren")}) {
+       {std::pair("at 7:30", "um 7:30 Uhr"),
+        std::pair("at 2:05:30 p.m.", "um 14:05:30 Uhr"),
+        std::pair("2:1", "2:1 Uhren")}) {
     EXPECT_EQ(Corrected(german, source, translation), translation);
   }
 }
@@ -182,6 +186,9 @@ TEST(NumberCheckTest, GermanCountsHoursTo24) {
             "Ruf um 15.30 Uhr oder 21 Uhr an.");
   EXPECT_EQ(Corrected(german, "He came at 5 p.m.", "Er kam um 5.00 Uhr."),
             "Er kam um 17.00 Uhr.");
+  EXPECT_EQ(Corrected(german, "From 12:30 a.m. to 12 am or 12 pm.",
+                      "Von 12.30 Uhr bis 12 Uhr oder 12 Uhr."),
+            "Von 0.30 Uhr bis 0 Uhr oder 12 Uhr.");
   for (const auto& [source, translation] :
        {std::pair("at 3 am", "um 3 Uhr"),
         std::pair("at 3 pm", "um 3 Uhr nachmittags"),

@@ -106,6 +106,60 @@ TEST(ProtectedSpansTest, FindsIdentifiers) {
   EXPECT_THAT(Found(Kind::kIdentifier, chain + "d"), ElementsAre(chain + "d"));
 }
 
+TEST(ProtectedSpansTest, FindsFieldsOfTemplates) {
+  EXPECT_THAT(Found(Kind::kField,
+                    "Hi {name}, {0} of {1:N2} {x!r:>10} {}, #{a} @{b} %{c} "
+                    "[[code]] [NAME], *|FNAME|*, %%n%% @@n@@ ##n## $$n$$ "
+                    "__NAME__ :count :smile: {% if x %} {# note #} <%= n %> "
+                    "<?php echo 1 ?>"),
+              ElementsAre("{name}", "{0}", "{1:N2}", "{x!r:>10}", "{}", "#{a}",
+                          "@{b}", "%{c}", "[[code]]", "[NAME]", "*|FNAME|*",
+                          "%%n%%", "@@n@@", "##n##", "$$n$$", "__NAME__",
+                          ":count", ":smile:", "{% if x %}", "{# note #}",
+                          "<%= n %>", "<?php echo 1 ?>"));
+  // People read what stands in brackets by itself.
+  EXPECT_THAT(Found(Kind::kField,
+                    "[APPLAUSE] Hello.\n[MUSIC]\n[sic] [a note] 3:2 at 10:30, "
+                    "a: b :) {two words} __init__"),
+              IsEmpty());
+  EXPECT_THAT(Found(Kind::kField, "[FIRST_NAME] is here"),
+              ElementsAre("[FIRST_NAME]"));
+}
+
+TEST(ProtectedSpansTest, FindsChoicesOfWords) {
+  EXPECT_THAT(
+      Found(Kind::kIcuChoice,
+            "{n, plural, one {# apple} other {# apples}} of {name}; {a, b} at "
+            "{day, date, short}"),
+      ElementsAre("{n, plural, one {# apple} other {# apples}}",
+                  "{day, date, short}"));
+}
+
+TEST(ProtectedSpansTest, FindsPhoneNumbersAndAccounts) {
+  EXPECT_THAT(
+      Found(Kind::kPhone,
+            "Call +49 (0) 30 123 456 78, (030) 765-4321; 0800 123 456 or "
+            "030 / 12 34 56 (089-123456). In the US 555-123-4567. "
+            "Pay to DE89 3704 0044 0532 0130 00."),
+      ElementsAre("+49 (0) 30 123 456 78", "(030) 765-4321", "0800 123 456",
+                  "030 / 12 34 56", "089-123456", "555-123-4567",
+                  "DE89 3704 0044 0532 0130 00"));
+  EXPECT_THAT(Found(Kind::kPhone,
+                    "1,234,567 or 1 234 567 and +20.000.000 or +3,5 at 0:30; "
+                    "2026-11-26, 26.11.2026, 05/2024, 0,5 - 10, pages 12-15, "
+                    "WM74 WIRD EINE GUTE ZEIT"),
+              IsEmpty());
+}
+
+TEST(ProtectedSpansTest, FindsFeetInchesAndDegreesOfAMap) {
+  EXPECT_THAT(Found(Kind::kMeasure,
+                    "A 5'10\" man, a 27\" screen, 3/8\" at 52°31'12\"N 13°E"),
+              ElementsAre("5'10\"", "27\"", "3/8\"", "52°31'12\"N", "13°E"));
+  EXPECT_THAT(Found(Kind::kMeasure,
+                    "He said \"I am 5\" and \"7\"; 1'000 at 23 °C, in '85."),
+              IsEmpty());
+}
+
 TEST(ProtectedSpansTest, FindsNumbersWithUnits) {
   EXPECT_THAT(
       Found(Kind::kNumberWithUnit,

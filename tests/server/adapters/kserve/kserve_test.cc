@@ -162,7 +162,8 @@ TEST_F(KserveTest, GeneratesOneText) {
   (*request.mutable_parameters())["sequence_start"].set_bool_param(true);
   (*request.mutable_parameters())["max_new_tokens"].set_int64_param(100);
   (*request.mutable_parameters())["temperature"].set_double_param(0);
-  (*request.mutable_parameters())["beam_size"].set_uint64_param(1);
+  (*request.mutable_parameters())["beam_size"].set_double_param(1);
+  (*request.mutable_parameters())["top_p"].set_uint64_param(1);
   (*request.mutable_parameters())["stop"].set_string_param("c");
   const grpc::Status status = Infer(request);
   ASSERT_TRUE(status.ok()) << status.error_message();

@@ -36,6 +36,13 @@ TEST_F(InvisibleCharactersStageTest, ControlsAndUnknownHyphensAreReadPlain) {
             "Tues-day\tx-y\n");
 }
 
+TEST_F(InvisibleCharactersStageTest, AnUnknownCapitalSharpSIsTwoLetters) {
+  const TranslationJob job = Opened(stage_, "FUẞGÄNGER");
+  EXPECT_EQ(job.text.text, "FUSSGÄNGER");
+  EXPECT_FALSE(job.text_stages.contains(TextStage::kInvisibleCharacters));
+  EXPECT_TRUE(job.text_stages.contains(TextStage::kLetterCase));
+}
+
 TEST_F(InvisibleCharactersStageTest, PricesHaveNoMarksForNoCents) {
   const TranslationJob job = Opened(stage_, "Nur 5,- €, x\u00AD 19.– CHF");
   EXPECT_EQ(job.text.text, "Nur 5 €, x 19 CHF");

@@ -57,7 +57,7 @@ TEST_F(NumbersStageTest, HoldsWhatIsLost) {
   const TranslationCandidate made =
       After(stage_, job, attempt, {"Zahle £90 und <x1> Zuschlag bis 10:30."});
   EXPECT_EQ(made.translation.hypotheses[0].text,
-            "Zahle £90 und £1.100,50 Zuschlag bis 10:30.");
+            "Zahle 90 £ und 1.100,50 £ Zuschlag bis 10:30.");
   EXPECT_EQ(made.number_faults, 0);
   EXPECT_THAT(made.translation.text_stages, ElementsAre(TextStage::kNumbers));
 }

@@ -66,6 +66,20 @@ class KserveRestTest : public HttpApiTest {
   }
 };
 
+TEST_F(KserveRestTest, TritonsParametersChangeNothingUnlessTheServerIsStrict) {
+  const json request = {
+      {"inputs", {Texts({"abc"})}},
+      {"parameters",
+       {{"priority", 1}, {"timeout", 1000}, {"sequence_id", "a"}}}};
+  EXPECT_EQ(Post(kInfer, request.dump()).status, 200);
+  Stop();
+  IgnoredMembers strict(true);
+  environment_.ignored_members = &strict;
+  Start();
+  EXPECT_THAT(ErrorOf(request), HasSubstr("parameters.priority"));
+  Stop();
+}
+
 TEST_F(KserveRestTest, TranslatesTextsInJson) {
   const json request = {{"id", "seven"},
                         {"inputs", {Texts({"abc", "de"})}},

@@ -37,7 +37,12 @@ std::set<std::string> RoutesAsDescribed() {
   routes.insert("GET " + std::string(kMetricsPath));
   routes.insert("GET /");
   routes.insert("GET /index.html");
-  routes.insert("GET /openapi.json");
+  for (const char* path : {"/openapi.json", "/spec", "/api-doc/openapi.json"}) {
+    routes.insert(std::string("GET ") + path);
+  }
+  for (const PathTwin& twin : PathTwins()) {
+    routes.insert(std::string(twin.method) + " " + std::string(twin.path));
+  }
   return routes;
 }
 
@@ -63,6 +68,25 @@ TEST(RoutesTest, OpenApiDescribesAllRoutes) {
     }
   }
   EXPECT_EQ(described, RoutesAsDescribed());
+}
+
+TEST(RoutesTest, OpenApiDescribesATwinAsThePathThatItStandsFor) {
+  const json document = OpenApi();
+  for (const PathTwin& twin : PathTwins()) {
+    std::string method(twin.method);
+    std::transform(method.begin(), method.end(), method.begin(), ::tolower);
+    const auto described = [&](std::string_view path) {
+      json operation = document["paths"][std::string(path)][method];
+      operation.erase("operationId");
+      operation.erase("summary");
+      return operation;
+    };
+    EXPECT_EQ(described(twin.path), described(twin.own)) << twin.path;
+    const RouteMatch found = FindRoute(twin.method, twin.path);
+    ASSERT_NE(found.route, nullptr) << twin.path;
+    EXPECT_EQ(found.path, twin.own);
+  }
+  EXPECT_EQ(FindRoute("HEAD", "/models").path, "/v1/models");
 }
 
 TEST(RoutesTest, ReferencesOfOpenApiExist) {
@@ -133,6 +157,18 @@ TEST(RoutesTest, FindsPathsWithSlashesTooMany) {
   EXPECT_NE(FindRoute("POST", load).route, nullptr);
   EXPECT_EQ(FindRoute("POST", std::string("/") + load).route, nullptr);
   EXPECT_EQ(FindRoute("POST", std::string(load) + "/").route, nullptr);
+}
+
+TEST(RoutesTest, PathsOfOtherServersAreAnsweredWithAdvice) {
+  for (const auto& [path, advice] :
+       {std::pair("/detokenize", "/decode"), std::pair("/props", "/info"),
+        std::pair("/completion", "/v1/completions"),
+        std::pair("/healthz", "/health"),
+        std::pair("/pipeline/text-generation", "fill-mask"),
+        std::pair("/openai/v1/models", "begin with /v1")}) {
+    EXPECT_EQ(FindRoute("POST", path).route, nullptr) << path;
+    EXPECT_THAT(std::string(HintFor(path)), testing::HasSubstr(advice)) << path;
+  }
 }
 
 TEST(RoutesTest, ABodyTellsTheShape) {

@@ -123,8 +123,7 @@ class GroupedMatrix : public PackedMatrix {
  public:
   GroupedMatrix(GroupedWeights weights, OperandType operands,
                 std::vector<OrderedColumns> ordered)
-      : PackedMatrix(
-            {WeightType::kGroups, operands, weights.n(), weights.k()}),
+      : PackedMatrix({WeightType::kGroups, operands, weights.n(), weights.k()}),
         weights_(std::move(weights)),
         ordered_(std::move(ordered)) {
     if (ordered_.empty()) ordered_.push_back({0, weights_.n(), {}});

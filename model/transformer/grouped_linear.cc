@@ -15,17 +15,18 @@ namespace {
 
 constexpr int kColumns = GroupedWeights::kColumns;
 
-GroupForm FormOf(const TensorView& weight, WeightType type, bool hadamard) {
-  const auto own = GroupFormOf(weight);
-  if (own && !hadamard) return *own;
-  return type == WeightType::kInt4 ? GroupForm::kScale4 : GroupForm::kScale8;
-}
-
 using Order = std::span<const int32_t>;
 
-Order OrderOf(const TensorView& weight, const Formats& formats) {
-  return formats.operands == OperandType::kOrderedGroups ? NumberOrderOf(weight)
-                                                         : Order();
+// Returns the form of the file's own numbers if products can read them.
+std::optional<GroupForm> OwnFormOf(const TensorView& weight,
+                                   const Formats& formats) {
+  const bool readable = formats.operands == OperandType::kOrderedGroups ||
+                        NumberOrderOf(weight).empty();
+  return formats.hadamard || !readable ? std::nullopt : GroupFormOf(weight);
+}
+
+GroupForm RoundedForm(WeightType type) {
+  return type == WeightType::kInt4 ? GroupForm::kScale4 : GroupForm::kScale8;
 }
 
 // Returns a row in an order; `ordered` holds it unless it is in order anyway.
@@ -49,9 +50,9 @@ Blocks BlocksOf(const Formats& formats, std::span<const LinearTensors> parts,
   Blocks blocks{std::vector<GroupForm>(size), std::vector<Order>(size)};
   int64_t at = 0;
   for (const LinearTensors& part : parts) {
-    const GroupForm form =
-        FormOf(*part.weight, formats.weights, formats.hadamard);
-    const Order order = OrderOf(*part.weight, formats);
+    const auto own = OwnFormOf(*part.weight, formats);
+    const GroupForm form = own.value_or(RoundedForm(formats.weights));
+    const Order order = own ? NumberOrderOf(*part.weight) : Order();
     const int64_t end = at + RowsOf(part, count);
     for (int64_t block = at / kColumns; block * kColumns < end; ++block) {
       // Another part may have begun the block.
@@ -111,8 +112,7 @@ std::unique_ptr<PackedMatrix> PackGroups(const Formats& formats,
   int64_t first = 0;
   for (const LinearTensors& part : parts) {
     const int64_t rows = RowsOf(part, count);
-    const auto own =
-        formats.hadamard ? std::nullopt : GroupFormOf(*part.weight);
+    const auto own = OwnFormOf(*part.weight, formats);
     // Reads rows [i, end) of the part's.
     const auto pack = [&](int64_t i, int64_t end, Scratch* scratch) {
       const auto read = static_cast<size_t>(end - i);
@@ -167,7 +167,7 @@ absl::StatusOr<std::unique_ptr<PackedMatrix>> ReadPackedGroups(
 }
 
 int64_t GroupedBytes(const TensorView& weight, WeightType type) {
-  const GroupForm form = FormOf(weight, type, /*hadamard=*/false);
+  const GroupForm form = GroupFormOf(weight).value_or(RoundedForm(type));
   return static_cast<int64_t>(
       GroupedWeights::PackedBytes(static_cast<int>(weight.shape[0]),
                                   static_cast<int>(weight.shape[1]), form));

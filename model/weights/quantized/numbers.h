@@ -142,9 +142,8 @@ inline std::vector<int32_t> OrderByGroup(std::span<const int32_t> groups,
                                          int64_t size) {
   std::vector<int32_t> order(groups.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
-    return groups[a] < groups[b];
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int32_t a, int32_t b) { return groups[a] < groups[b]; });
   for (size_t i = 0; i < order.size(); ++i) {
     if (groups[order[i]] != static_cast<int64_t>(i) / size) return {};
   }

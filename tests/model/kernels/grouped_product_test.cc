@@ -133,7 +133,8 @@ TEST(GroupedProductTest, EveryFormAndRowHasTheBitsOfTheFormula) {
       }
       for (int rows = 1; rows <= kOperandRows; ++rows) {
         std::vector<float> y(static_cast<size_t>(rows) * n, NAN);
-        weights.Multiply(x.data(), GroupedOperandBytes(k), rows, 0, n, y.data());
+        weights.Multiply(x.data(), GroupedOperandBytes(k), rows, 0, n,
+                         y.data());
         for (int row = 0; row < rows; ++row) {
           for (int i = 0; i < n; ++i) {
             ASSERT_EQ(y[row * n + i], Product(operands[row], columns[i]))

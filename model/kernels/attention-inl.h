@@ -53,6 +53,9 @@ constexpr int BlockKeys(size_t bytes) {
 // The size if no block needs to stay there.
 constexpr int kWholeBlock = 1 << 16;
 
+// A sum over keys: that of each key of a tile apart, then of these.
+using TileSum = PlacedSum<kTileTokens>;
+
 // Keys rounded down to whole tiles.
 constexpr int TileBegin(int key) { return key / kTileTokens * kTileTokens; }
 
@@ -151,31 +154,35 @@ HWY_INLINE void CapScores(int begin, int end, float soft_cap,
 }
 
 // Sets weights = exp(weights + bias - max) over [begin, end), and zero in the
-// rest of their first and last vector. Returns 1 / their sum. A sink, if any,
-// counts in the sum but is not stored.
+// rest of their first and last tile. Returns 1 / their sum, which has a place
+// for each key of a tile. A sink, if any, counts in the sum but is not stored.
 HWY_INLINE float Exponentials(int begin, int end, const float* bias,
                               const float* sink, float* HWY_RESTRICT weights) {
   const F32 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
-  const int first = begin / lanes * lanes;
-  const int last = (end - 1) / lanes * lanes;
+  const int first = TileBegin(begin);
+  const int last = TileBegin(end - 1);
   if (bias != nullptr) {
-    for (int i = first; i <= last; i += lanes) {
+    for (int i = first; i < end; i += lanes) {
       const auto sum =
           hn::Add(hn::LoadU(d, weights + i), hn::LoadU(d, bias + i));
       hn::StoreU(sum, d, weights + i);
     }
   }
-  const auto valid = hn::FirstN(d, static_cast<size_t>(end - last));
+  const auto below = [&](int i, int bound) HWY_ATTR {
+    return hn::FirstN(d, static_cast<size_t>(std::max(bound - i, 0)));
+  };
   const auto least = hn::Set(d, -std::numeric_limits<float>::infinity());
   // Weights before `begin` become exp(-87), which adds nothing to a sum of 1 or
   // more.
-  const bool part = first < begin;
-  if (HWY_UNLIKELY(part)) {
-    const auto before = hn::FirstN(d, static_cast<size_t>(begin - first));
-    hn::BlendedStore(least, before, d, weights + first);
+  for (int i = first; HWY_UNLIKELY(i < begin); i += lanes) {
+    hn::BlendedStore(least, below(i, begin), d, weights + i);
   }
-  auto max = hn::IfThenElse(valid, hn::LoadU(d, weights + last), least);
+  auto max = least;
+  for (int i = last; i < end; i += lanes) {
+    max = hn::Max(
+        max, hn::IfThenElse(below(i, end), hn::LoadU(d, weights + i), least));
+  }
   for (int i = first; i < last; i += lanes) {
     max = hn::Max(max, hn::LoadU(d, weights + i));
   }
@@ -186,20 +193,29 @@ HWY_INLINE float Exponentials(int begin, int end, const float* bias,
     max = hn::Max(max, logit);
     of_sink = hn::GetLane(Exp(d, hn::Sub(logit, max)));
   }
-  auto sum = hn::Zero(d);
-  for (int i = first; i < last; i += lanes) {
-    const auto e = Exp(d, hn::Sub(hn::LoadU(d, weights + i), max));
-    sum = hn::Add(sum, e);
+  TileSum sum;
+  const auto exponentials = [&](int i) HWY_ATTR {
+    return Exp(d, hn::Sub(hn::LoadU(d, weights + i), max));
+  };
+  for (int tile = first; tile < last; tile += kTileTokens) {
+    TRIVIUM_UNROLL
+    for (int v = 0; v < TileSum::kVectors; ++v) {
+      const auto e = exponentials(tile + v * lanes);
+      sum.at[v] = hn::Add(sum.at[v], e);
+      hn::StoreU(e, d, weights + tile + v * lanes);
+    }
+  }
+  TRIVIUM_UNROLL
+  for (int v = 0; v < TileSum::kVectors; ++v) {
+    const int i = last + v * lanes;
+    const auto e = hn::IfThenElseZero(below(i, end), exponentials(i));
+    sum.at[v] = hn::Add(sum.at[v], e);
     hn::StoreU(e, d, weights + i);
   }
-  const auto e = hn::IfThenElseZero(
-      valid, Exp(d, hn::Sub(hn::LoadU(d, weights + last), max)));
-  hn::StoreU(e, d, weights + last);
-  if (HWY_UNLIKELY(part)) {
-    const auto before = hn::FirstN(d, static_cast<size_t>(begin - first));
-    hn::BlendedStore(hn::Zero(d), before, d, weights + first);
+  for (int i = first; HWY_UNLIKELY(i < begin); i += lanes) {
+    hn::BlendedStore(hn::Zero(d), below(i, begin), d, weights + i);
   }
-  return 1.0f / (hn::GetLane(hn::SumOfLanes(d, hn::Add(sum, e))) + of_sink);
+  return 1.0f / (sum.Get() + of_sink);
 }
 
 // Copies the requested scores of a head's rows, before they become weights.

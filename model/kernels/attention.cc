@@ -184,8 +184,8 @@ HWY_NOINLINE void WeighValues(const AttentionCall& call,
 }
 
 // Computes out = scale * weights K, where values are the keys, in the two
-// dimensions of `pair`. Each vector of a tile's tokens is multiplied by those
-// tokens' weights; a sum's lanes are added up at the end.
+// dimensions of `pair`. A vector of each tile's tokens after the other is
+// multiplied by those tokens' weights.
 template <class T, int kQueries>
 HWY_NOINLINE void WeighKeys(const AttentionCall& call,
                             const Part<kQueries>& part, int pair,
@@ -197,41 +197,48 @@ HWY_NOINLINE void WeighKeys(const AttentionCall& call,
   const Rows<kQueries>& rows = *part.rows;
   const HeadRows& head = part.head;
   const size_t offset = head.head * KeyNumbers(size) + pair * kGroupNumbers;
-  V sum[kQueries][2];
-  TRIVIUM_UNROLL
-  for (int q = 0; q < kQueries; ++q) sum[q][0] = sum[q][1] = hn::Zero(d);
-  for (int key = rows.tiles.begin; key < rows.tiles.end; key += lanes) {
-    const T* keys = reinterpret_cast<const T*>(call.tiles[key / kTileTokens]);
-    V first, second;
-    LoadPairs(d, keys + offset, key % kTileTokens, first, second);
-    const float* weights = head.weights + (key - rows.layout.origin);
-    const bool all = rows.all.begin <= key && key + lanes <= rows.all.end;
+  TileSum sums[kQueries][2];
+  for (int v = 0; v < TileSum::kVectors; ++v) {
+    V sum[kQueries][2];
+    TRIVIUM_UNROLL
+    for (int q = 0; q < kQueries; ++q) sum[q][0] = sum[q][1] = hn::Zero(d);
+    for (int key = rows.tiles.begin + v * lanes; key < rows.tiles.end;
+         key += kTileTokens) {
+      const T* keys = reinterpret_cast<const T*>(call.tiles[key / kTileTokens]);
+      V first, second;
+      LoadPairs(d, keys + offset, key % kTileTokens, first, second);
+      const float* weights = head.weights + (key - rows.layout.origin);
+      const bool all = rows.all.begin <= key && key + lanes <= rows.all.end;
+      TRIVIUM_UNROLL
+      for (int q = 0; q < kQueries; ++q) {
+        const V weight = hn::LoadU(d, weights + q * rows.layout.stride);
+        const V a = hn::MulAdd(weight, first, sum[q][0]);
+        const V b = hn::MulAdd(weight, second, sum[q][1]);
+        if (HWY_LIKELY(all)) {
+          sum[q][0] = a;
+          sum[q][1] = b;
+          continue;
+        }
+        const auto below = [&](int bound) HWY_ATTR {
+          return hn::FirstN(d, static_cast<size_t>(std::max(bound - key, 0)));
+        };
+        const auto seen =
+            hn::AndNot(below(rows.seen[q].begin), below(rows.seen[q].end));
+        sum[q][0] = hn::IfThenElse(seen, a, sum[q][0]);
+        sum[q][1] = hn::IfThenElse(seen, b, sum[q][1]);
+      }
+    }
     TRIVIUM_UNROLL
     for (int q = 0; q < kQueries; ++q) {
-      const V weight = hn::LoadU(d, weights + q * rows.layout.stride);
-      const V a = hn::MulAdd(weight, first, sum[q][0]);
-      const V b = hn::MulAdd(weight, second, sum[q][1]);
-      if (HWY_LIKELY(all)) {
-        sum[q][0] = a;
-        sum[q][1] = b;
-        continue;
-      }
-      const auto below = [&](int bound) HWY_ATTR {
-        return hn::FirstN(d, static_cast<size_t>(std::max(bound - key, 0)));
-      };
-      const auto seen =
-          hn::AndNot(below(rows.seen[q].begin), below(rows.seen[q].end));
-      sum[q][0] = hn::IfThenElse(seen, a, sum[q][0]);
-      sum[q][1] = hn::IfThenElse(seen, b, sum[q][1]);
+      sums[q][0].at[v] = sum[q][0];
+      sums[q][1].at[v] = sum[q][1];
     }
   }
   TRIVIUM_UNROLL
   for (int q = 0; q < kQueries; ++q) {
     float* to = rows.out[q] + head.offset + 2 * pair;
-    to[0] = hn::GetLane(hn::SumOfLanes(d, sum[q][0])) * scale[q];
-    if (2 * pair + 1 < size) {
-      to[1] = hn::GetLane(hn::SumOfLanes(d, sum[q][1])) * scale[q];
-    }
+    to[0] = sums[q][0].Get() * scale[q];
+    if (2 * pair + 1 < size) to[1] = sums[q][1].Get() * scale[q];
   }
 }
 

@@ -311,9 +311,8 @@ HWY_INLINE void WeighValues(const AttentionCall& call,
 
 // Computes out = scale * weights K, where values are the keys, in the four
 // dimensions of `quad`. The products of the 16-bit weights as floats with a
-// key's bytes are exact. Each vector of a tile's tokens is multiplied by those
-// tokens' weights; a sum's lanes are added up at the end. Unseen keys have
-// weight 0.
+// key's bytes are exact. A vector of each tile's tokens after the other is
+// multiplied by those tokens' weights. Unseen keys have weight 0.
 template <int kQueries>
 HWY_NOINLINE void WeighKeys(const AttentionCall& call,
                             const Part<kQueries>& part, int quad,
@@ -324,40 +323,49 @@ HWY_NOINLINE void WeighKeys(const AttentionCall& call,
   const int lanes = static_cast<int>(hn::Lanes(d));
   const Rows<kQueries>& rows = *part.rows;
   const auto byte = hn::Set(d32, 255), zero = hn::Set(d32, kKeyZero);
-  V sum[kQueries][kQuad];
-  TRIVIUM_UNROLL
-  for (int q = 0; q < kQueries; ++q) {
-    TRIVIUM_UNROLL
-    for (int i = 0; i < kQuad; ++i) sum[q][i] = hn::Zero(d);
-  }
-  for (int key = rows.tiles.begin; key < rows.tiles.end; key += lanes) {
-    const Int8Head<const char> tile(call.shape, call.tiles[key / kTileTokens],
-                                    part.head.head);
-    const auto bytes =
-        hn::LoadU(d32, reinterpret_cast<const int32_t*>(tile.keys) +
-                           quad * kQuadLanes + key % kTileTokens);
-    const auto number = [&](auto shifted) HWY_ATTR {
-      return hn::ConvertTo(d, hn::Sub(hn::And(shifted, byte), zero));
-    };
-    const V numbers[kQuad] = {number(bytes), number(hn::ShiftRight<8>(bytes)),
-                              number(hn::ShiftRight<16>(bytes)),
-                              number(hn::ShiftRight<24>(bytes))};
+  TileSum sums[kQueries][kQuad];
+  for (int v = 0; v < TileSum::kVectors; ++v) {
+    V sum[kQueries][kQuad];
     TRIVIUM_UNROLL
     for (int q = 0; q < kQueries; ++q) {
-      const V weight =
-          hn::LoadU(d, part.head.converted + q * rows.layout.stride +
-                           (key - rows.layout.origin));
       TRIVIUM_UNROLL
-      for (int i = 0; i < kQuad; ++i) {
-        sum[q][i] = hn::MulAdd(weight, numbers[i], sum[q][i]);
+      for (int i = 0; i < kQuad; ++i) sum[q][i] = hn::Zero(d);
+    }
+    for (int key = rows.tiles.begin + v * lanes; key < rows.tiles.end;
+         key += kTileTokens) {
+      const Int8Head<const char> tile(call.shape, call.tiles[key / kTileTokens],
+                                      part.head.head);
+      const auto bytes =
+          hn::LoadU(d32, reinterpret_cast<const int32_t*>(tile.keys) +
+                             quad * kQuadLanes + key % kTileTokens);
+      const auto number = [&](auto shifted) HWY_ATTR {
+        return hn::ConvertTo(d, hn::Sub(hn::And(shifted, byte), zero));
+      };
+      const V numbers[kQuad] = {number(bytes), number(hn::ShiftRight<8>(bytes)),
+                                number(hn::ShiftRight<16>(bytes)),
+                                number(hn::ShiftRight<24>(bytes))};
+      TRIVIUM_UNROLL
+      for (int q = 0; q < kQueries; ++q) {
+        const V weight =
+            hn::LoadU(d, part.head.converted + q * rows.layout.stride +
+                             (key - rows.layout.origin));
+        TRIVIUM_UNROLL
+        for (int i = 0; i < kQuad; ++i) {
+          sum[q][i] = hn::MulAdd(weight, numbers[i], sum[q][i]);
+        }
       }
+    }
+    TRIVIUM_UNROLL
+    for (int q = 0; q < kQueries; ++q) {
+      TRIVIUM_UNROLL
+      for (int i = 0; i < kQuad; ++i) sums[q][i].at[v] = sum[q][i];
     }
   }
   const int size = std::min(kQuad, call.shape.head_size - quad * kQuad);
   for (int q = 0; q < kQueries; ++q) {
     float* to = rows.out[q] + part.head.offset + quad * kQuad;
     for (int i = 0; i < size; ++i) {
-      to[i] = hn::GetLane(hn::SumOfLanes(d, sum[q][i])) * scale[q];
+      to[i] = sums[q][i].Get() * scale[q];
     }
   }
 }

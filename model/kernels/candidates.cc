@@ -50,13 +50,15 @@ namespace hn = hwy::HWY_NAMESPACE;
 float SumExp(const float* HWY_RESTRICT x, int n, float max) {
   const F32 d;
   const auto shift = hn::Set(d, max);
-  auto sum = hn::Zero(d);
+  RowSum sum;
   MapVectors(
       x, n,
       [&](hn::Vec<F32> v) HWY_ATTR { return Exp(F32(), hn::Sub(v, shift)); },
-      [&](int, auto some, hn::Vec<F32> e)
-          HWY_ATTR { sum = hn::Add(sum, some.Mask(F32(), e)); });
-  return hn::GetLane(hn::SumOfLanes(d, sum));
+      [&](int, auto some, hn::Vec<F32> e) HWY_ATTR {
+        auto& place = PlaceOf(some, sum);
+        place = hn::Add(place, some.Mask(F32(), e));
+      });
+  return sum.Get();
 }
 
 // Sets y to the row's numbers and computes their maxima; y may be row.f32.

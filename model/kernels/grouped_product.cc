@@ -469,8 +469,8 @@ void QuantizeGroups(const float* x, int k, void* row) {
   HWY_DYNAMIC_DISPATCH(QuantizeGroups)(x, k, static_cast<char*>(row));
 }
 
-void GroupedWeights::Multiply(const void* x, int rows, int begin, int end,
-                              float* y) const {
+void GroupedWeights::Multiply(const void* x, size_t row_bytes, int rows,
+                              int begin, int end, float* y) const {
   const bool vnni = ActiveIsa() >= Isa::kAvx512Vnni;
   for (int column = begin; column < end; column += kColumns) {
     const int block = column / kColumns;
@@ -479,7 +479,7 @@ void GroupedWeights::Multiply(const void* x, int rows, int begin, int end,
      {.block = static_cast<const char*>(packed_.data()) + begin_[block],
       .has_next = column + kColumns < end,
       .x = static_cast<const char*>(x),
-      .x_row_bytes = GroupedOperandBytes(k_),
+      .x_row_bytes = row_bytes,
       .groups = GroupsOf(k_),
       .rows = rows,
       .columns = std::min(kColumns, n_ - column),

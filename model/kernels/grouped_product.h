@@ -61,8 +61,9 @@ class GroupedWeights {
   void Get(int column, float* w) const;
 
   // Computes columns [begin, end) of y [rows, N]. `begin` is a multiple of
-  // kColumns; `end` is one, too, or N.
-  void Multiply(const void* x, int rows, int begin, int end, float* y) const;
+  // kColumns; `end` is one, too, or N. Rows of x are `row_bytes` apart.
+  void Multiply(const void* x, size_t row_bytes, int rows, int begin, int end,
+                float* y) const;
 
  private:
   const int n_, k_;

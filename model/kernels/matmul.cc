@@ -9,6 +9,7 @@
 // of the same kind.
 #include "model/kernels/matmul.h"
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 
@@ -120,10 +121,13 @@ class TileMatrix : public PackedMatrix {
 
 class GroupedMatrix : public PackedMatrix {
  public:
-  explicit GroupedMatrix(GroupedWeights weights)
-      : PackedMatrix({WeightType::kGroups, OperandType::kInt8Groups,
-                      weights.n(), weights.k()}),
-        weights_(std::move(weights)) {}
+  GroupedMatrix(GroupedWeights weights, OperandType operands,
+                std::vector<OrderedColumns> ordered)
+      : PackedMatrix({WeightType::kGroups, operands, weights.n(), weights.k()}),
+        weights_(std::move(weights)),
+        ordered_(std::move(ordered)) {
+    if (ordered_.empty()) ordered_.push_back({0, weights_.n(), {}});
+  }
 
   std::span<const std::byte> packed() const override {
     return weights_.packed();
@@ -135,16 +139,55 @@ class GroupedMatrix : public PackedMatrix {
   int column_block() const override { return GroupedWeights::kColumns; }
 
   absl::Status MultiplyColumns(const void* x, int rows, int begin, int end,
-                               void* y, MatmulWorkspace*) const override {
-    weights_.Multiply(x, rows, begin, end, static_cast<float*>(y));
+                               void* y,
+                               MatmulWorkspace* workspace) const override {
+    for (const OrderedColumns& columns : ordered_) {
+      const int from = std::max(begin, columns.begin);
+      const int to = std::min(end, columns.end);
+      if (from >= to) continue;
+      const void* operands = x;
+      size_t row_bytes = shape().operand_row_bytes();
+      if (!columns.order.empty()) {
+        operands = PutInOrder(columns.order, x, rows, workspace->scratchpad());
+        row_bytes = GroupedOperandBytes(shape().k);
+      }
+      weights_.Multiply(operands, row_bytes, rows, from, to,
+                        static_cast<float*>(y));
+    }
     return absl::OkStatus();
   }
   void ReadWeights(int column, float* w) const override {
-    weights_.Get(column, w);
+    const auto found =
+        std::find_if(ordered_.begin(), ordered_.end(),
+                     [column](const auto& one) { return column < one.end; });
+    if (found->order.empty()) return weights_.Get(column, w);
+    std::vector<float> in_order(found->order.size());
+    weights_.Get(column, in_order.data());
+    for (size_t i = 0; i < in_order.size(); ++i) {
+      w[found->order[i]] = in_order[i];
+    }
   }
 
  private:
+  // Rounds rows of x in another order; returns the rows.
+  const void* PutInOrder(std::span<const int32_t> order, const void* x,
+                         int rows, Buffer<char>* scratchpad) const {
+    const int k = shape().k;
+    const size_t from_bytes = shape().operand_row_bytes();
+    const size_t to_bytes = GroupedOperandBytes(k);
+    char* const to = scratchpad->Reserve(rows * to_bytes + k * sizeof(float));
+    const auto ordered = reinterpret_cast<float*>(to + rows * to_bytes);
+    for (int row = 0; row < rows; ++row) {
+      const auto numbers = reinterpret_cast<const float*>(
+          static_cast<const char*>(x) + row * from_bytes + to_bytes);
+      for (int i = 0; i < k; ++i) ordered[i] = numbers[order[i]];
+      QuantizeGroups(ordered, k, to + row * to_bytes);
+    }
+    return to;
+  }
+
   const GroupedWeights weights_;
+  std::vector<OrderedColumns> ordered_;  // of all columns
 };
 
 bool Multiplies(const MatmulShape& shape) {
@@ -177,9 +220,11 @@ size_t RowBytes(OperandType type, int k) {
     case OperandType::kInt8:
       return count;
     case OperandType::kInt8Groups:
+      return GroupedOperandBytes(k);
+    case OperandType::kOrderedGroups:
       break;
   }
-  return GroupedOperandBytes(k);
+  return GroupedOperandBytes(k) + 4 * count;
 }
 
 absl::StatusOr<std::unique_ptr<PackedMatrix>> PackedMatrix::Create(
@@ -200,8 +245,11 @@ absl::StatusOr<std::unique_ptr<PackedMatrix>> PackedMatrix::Create(
   return DnnlMatrix::Create(shape, std::move(packed));
 }
 
-std::unique_ptr<PackedMatrix> PackedMatrix::Create(GroupedWeights weights) {
-  return std::make_unique<GroupedMatrix>(std::move(weights));
+std::unique_ptr<PackedMatrix> PackedMatrix::Create(
+    GroupedWeights weights, OperandType operands,
+    std::vector<OrderedColumns> ordered) {
+  return std::make_unique<GroupedMatrix>(std::move(weights), operands,
+                                         std::move(ordered));
 }
 
 absl::StatusOr<std::unique_ptr<PackedMatrix>> PackedMatrix::Create(

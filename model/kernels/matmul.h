@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -26,6 +27,10 @@ enum class WeightType {
   kInt4,
 };
 
+constexpr bool InGroups(WeightType type) {
+  return type == WeightType::kGroups || type == WeightType::kInt4;
+}
+
 // The format of a product's input.
 enum class OperandType {
   kF32,
@@ -33,6 +38,9 @@ enum class OperandType {
   kInt8,  // u8, with a scale and a zero point per row (RowScale)
   // s8, with a scale for each group (grouped_product.h); for kGroups and kInt4.
   kInt8Groups,
+  // kInt8Groups, then the f32 numbers. Products whose weights are in an order
+  // of their own bring the numbers into it and round them themselves.
+  kOrderedGroups,
 };
 
 // Bytes of one number; of groups, at most.
@@ -41,6 +49,13 @@ int SizeOf(WeightType type);
 size_t RowBytes(OperandType type, int k);
 
 class GroupedWeights;
+
+// Columns of y whose weights stand in an order of their own.
+struct OrderedColumns {
+  int begin, end;  // multiples of GroupedWeights::kColumns; `end` may be N
+  // The number of x that each weight is multiplied by, [K]; empty: in order.
+  std::vector<int32_t> order;
+};
 
 // The properties that all products y = x W^T of one W share. x is [rows, K], y
 // is [rows, N]. y is s32 and exact for kInt8 operands, else f32.
@@ -90,8 +105,12 @@ class PackedMatrix {
   // another.
   static absl::StatusOr<std::unique_ptr<PackedMatrix>> Create(
       const MatmulShape& shape, RawBuffer packed);
-  // Takes weights in groups. The operands are kInt8Groups.
-  static std::unique_ptr<PackedMatrix> Create(GroupedWeights weights);
+  // Takes weights in groups. The operands are kInt8Groups, or kOrderedGroups,
+  // with which columns may be ordered: `ordered` are then those of all columns,
+  // else none.
+  static std::unique_ptr<PackedMatrix> Create(
+      GroupedWeights weights, OperandType operands = OperandType::kInt8Groups,
+      std::vector<OrderedColumns> ordered = {});
   virtual ~PackedMatrix() = default;
   PackedMatrix(const PackedMatrix&) = delete;
   PackedMatrix& operator=(const PackedMatrix&) = delete;

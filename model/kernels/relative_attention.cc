@@ -101,13 +101,14 @@ HWY_INLINE void SoftmaxRow(int n, float* HWY_RESTRICT row) {
     most = hn::Max(most, some.MaskOr(d, some.Load(d, row + i), most));
   });
   most = hn::MaxOfLanes(d, most);
-  auto sum = hn::Zero(d);
+  RowSum sum;
   ForEachVector(d, n, [&](int i, auto some) HWY_ATTR {
     const auto e = Exp(d, hn::Sub(some.Load(d, row + i), most));
-    sum = hn::Add(sum, some.Mask(d, e));
+    auto& place = PlaceOf(some, sum);
+    place = hn::Add(place, some.Mask(d, e));
     some.Store(e, d, row + i);
   });
-  const auto inverse = hn::Div(hn::Set(d, 1.0f), hn::SumOfLanes(d, sum));
+  const auto inverse = hn::Set(d, 1.0f / sum.Get());
   ForEachVector(d, n, [&](int i, auto some) HWY_ATTR {
     some.Store(hn::Mul(some.Load(d, row + i), inverse), d, row + i);
   });

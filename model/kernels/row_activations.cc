@@ -1,6 +1,6 @@
-// Activations and gates of rows. erf, exp and 1 / x are polynomials, because
-// the exact functions would take longer than the products beside them; each
-// comment says how exact a polynomial is. A whole row is finished with its bias
+// Activations and gates of rows. erf and exp are polynomials, because the exact
+// functions would take longer than the products beside them; each comment says
+// how exact a polynomial is. A whole row is finished with its bias
 // first and then processed kTurns vectors at a time, since each step of a
 // polynomial waits for the step before. Lanes beyond a row's end are zero in
 // ranges.
@@ -22,16 +22,9 @@ namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Returns 1 / x to nearly all bits, for |x| in [1e-3, 1e38].
+// Returns 1 / x. CPUs approximate it each in their own way, so it is divided.
 HWY_INLINE hn::Vec<F32> Reciprocal(hn::Vec<F32> x) {
-  const F32 d;
-#if HWY_ARCH_X86
-  const auto r = hn::ApproximateReciprocal(x);
-  return hn::MulAdd(r, hn::NegMulAdd(x, r, hn::Set(d, 1.0f)), r);
-#else
-  // Arm's approximation has 8 bits, too few for a single Newton step.
-  return hn::Div(hn::Set(d, 1.0f), x);
-#endif
+  return hn::Div(hn::Set(F32(), 1.0f), x);
 }
 
 // Returns erf(x) = x P(x^2) / Q(x^2) for |x| <= 4, and +-1 beyond, with the

@@ -1,5 +1,5 @@
-// LayerNorm and RMSNorm of a row and its residual. Sums are accumulated in
-// kTurns places, in an order that depends on the length alone.
+// LayerNorm and RMSNorm of a row and its residual. Sums are added up in an
+// order that depends on the length alone (RowSum).
 #include "model/kernels/row_ops.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -16,19 +16,6 @@ namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A sum accumulated in four places, see kTurns.
-struct FourSums {
-  hn::Vec<F32> at[kTurns];
-
-  HWY_INLINE FourSums() {
-    for (auto& one : at) one = hn::Zero(F32());
-  }
-  HWY_INLINE hn::Vec<F32> Get() const {
-    return hn::SumOfLanes(
-        F32(), hn::Add(hn::Add(at[0], at[1]), hn::Add(at[2], at[3])));
-  }
-};
-
 // Sets y = the row's floats + residual, and passes each vector to
 // sink(WholeVector or PartVector, vector), too.
 template <class Sink>
@@ -43,12 +30,12 @@ HWY_INLINE void AddResidual(const ProductRow& x, const float* residual,
 }
 
 // Returns 1 / sqrt(mean of squares + epsilon); `share` is 1 / count.
-HWY_INLINE hn::Vec<F32> InverseRoot(const FourSums& squares, hn::Vec<F32> share,
+HWY_INLINE hn::Vec<F32> InverseRoot(const RowSum& squares, hn::Vec<F32> share,
                                     float epsilon) {
   const F32 d;
-  return hn::Div(
-      hn::Set(d, 1.0f),
-      hn::Sqrt(hn::Add(hn::Mul(squares.Get(), share), hn::Set(d, epsilon))));
+  const auto mean = hn::Mul(hn::Set(d, squares.Get()), share);
+  return hn::Div(hn::Set(d, 1.0f),
+                 hn::Sqrt(hn::Add(mean, hn::Set(d, epsilon))));
 }
 
 // y may be the row or the residual, so these are not HWY_RESTRICT.
@@ -60,16 +47,17 @@ HWY_INLINE Range AddNorm(const ProductRow& x, const float* residual,
   const F32 d;
   const int n = x.n;
   const auto share = hn::Set(d, 1.0f / static_cast<float>(n));
-  FourSums sums;
+  RowSum sum;
   AddResidual(x, residual, y, [&](auto some, hn::Vec<F32> s) HWY_ATTR {
-    sums.at[some.kTurn] = hn::Add(sums.at[some.kTurn], s);
+    auto& place = PlaceOf(some, sum);
+    place = hn::Add(place, s);
   });
-  const auto mean = hn::Mul(sums.Get(), share);
-  FourSums squares;
+  const auto mean = hn::Mul(hn::Set(d, sum.Get()), share);
+  RowSum squares;
   ForEachVector(d, n, [&](int i, auto some) HWY_ATTR {
     const auto centred = some.Mask(d, hn::Sub(some.Load(d, y + i), mean));
-    squares.at[some.kTurn] =
-        hn::MulAdd(centred, centred, squares.at[some.kTurn]);
+    auto& place = PlaceOf(some, squares);
+    place = hn::MulAdd(centred, centred, place);
   });
   const auto inverse = InverseRoot(squares, share, epsilon);
   RangeVectors range = {hn::Zero(d), hn::Zero(d)};
@@ -94,9 +82,10 @@ Range AddNormRow(const ProductRow& x, const float* residual, const float* gamma,
 Range AddRmsNormRow(const ProductRow& x, const float* residual,
                     const float* HWY_RESTRICT gamma, float epsilon, float* y) {
   const F32 d;
-  FourSums squares;
+  RowSum squares;
   AddResidual(x, residual, y, [&](auto some, hn::Vec<F32> s) HWY_ATTR {
-    squares.at[some.kTurn] = hn::MulAdd(s, s, squares.at[some.kTurn]);
+    auto& place = PlaceOf(some, squares);
+    place = hn::MulAdd(s, s, place);
   });
   const auto inverse =
       InverseRoot(squares, hn::Set(d, 1.0f / static_cast<float>(x.n)), epsilon);

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "hwy/highway.h"
 
@@ -78,10 +79,59 @@ HWY_INLINE hn::Vec<D> LoadSome(D d, const hn::TFromD<D>* p, int count) {
   return LoadFirst(hn::FirstN(d, static_cast<size_t>(count)), d, p);
 }
 
+// The sum of a row's numbers. They are added up in kPlaces places, number i in
+// place i modulo kPlaces, and so are the places: i and i + kPlaces / 2, and so
+// on. The order does not depend on the width of vectors, so a sum has the same
+// bits on every CPU. Places of different vectors do not wait for one another.
+template <int kPlaces>
+struct PlacedSum {
+  static constexpr int kLanes = static_cast<int>(hn::MaxLanes(F32()));
+  static constexpr int kVectors = kPlaces / kLanes;
+  static_assert(kVectors > 0);
+
+  hn::Vec<F32> at[kVectors];
+
+  HWY_INLINE PlacedSum() {
+    for (auto& one : at) one = hn::Zero(F32());
+  }
+  HWY_INLINE float Get() const {
+    hn::Vec<F32> sum[kVectors];
+    HWY_UNROLL(8)
+    for (int v = 0; v < kVectors; ++v) sum[v] = at[v];
+    HWY_UNROLL(4)
+    for (int half = kVectors / 2; half > 0; half /= 2) {
+      HWY_UNROLL(8)
+      for (int v = 0; v < half; ++v) sum[v] = hn::Add(sum[v], sum[v + half]);
+    }
+    return SumOfHalves(F32(), sum[0]);
+  }
+
+ private:
+  // Not SumOfLanes, whose order depends on the instruction set.
+  template <class D>
+  static HWY_INLINE float SumOfHalves(D d, hn::Vec<D> v) {
+#if HWY_TARGET != HWY_SCALAR
+    if constexpr (hn::MaxLanes(D()) > 4) {
+      const hn::Half<D> half;
+      return SumOfHalves(
+          half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+    } else {
+      v = hn::Add(v, hn::Shuffle1032(v));
+      v = hn::Add(v, hn::Shuffle2301(v));
+    }
+#endif
+    return hn::GetLane(v);
+  }
+};
+
+// The sum over a row. Nothing runs without vectors.
+constexpr int kRowPlaces = HWY_TARGET == HWY_SCALAR ? 4 : 32;
+using RowSum = PlacedSum<kRowPlaces>;
+
 // ForEachVector passes one of these to its function, which reads and writes
-// through it. WholeVector is a whole vector, with kTurn 0 to 3 in turn, so that
-// sums can be accumulated in four places that do not wait for one another.
-constexpr int kTurns = 4;
+// through it. WholeVector is a whole vector. kTurn counts the vectors, modulo
+// kTurns.
+constexpr int kTurns = RowSum::kVectors < 4 ? 4 : RowSum::kVectors;
 template <int kPlace>
 struct WholeVector {
   static constexpr int kTurn = kPlace;
@@ -106,8 +156,9 @@ struct WholeVector {
 
 // PartVector is the first `count` lanes. The others load as zero; Mask() zeroes
 // them, and MaskOr() takes them from `other`.
+template <int kPlace>
 struct PartVector {
-  static constexpr int kTurn = 0;
+  static constexpr int kTurn = kPlace;
 
   int count;
   template <class D>
@@ -128,20 +179,41 @@ struct PartVector {
   }
 };
 
+// The place of a vector's numbers in a RowSum.
+template <class Some>
+HWY_INLINE hn::Vec<F32>& PlaceOf(Some some, RowSum& sum) {
+  return sum.at[some.kTurn % RowSum::kVectors];
+}
+
+// Calls function(offset, WholeVector or PartVector) for the values from i on,
+// less than kTurns vectors.
+template <int kTurn, class D, class F>
+HWY_INLINE void ForLastVectors(D d, int i, int n, F& function) {
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  if constexpr (kTurn + 1 < kTurns) {
+    if (i + lanes <= n) {
+      function(i, WholeVector<kTurn>());
+      return ForLastVectors<kTurn + 1>(d, i + lanes, n, function);
+    }
+  }
+  if (i < n) function(i, PartVector<kTurn>{n - i});
+}
+
 // Calls function(offset, WholeVector or PartVector) until n values are
 // processed.
 template <class D, class F>
 HWY_INLINE void ForEachVector(D d, int n, F function) {
   const int lanes = static_cast<int>(hn::Lanes(d));
+  const auto whole = [&]<int... kTurn>(
+      int i, std::integer_sequence<int, kTurn...>) HWY_ATTR
+      __attribute__((always_inline)) {
+    (function(i + kTurn * lanes, WholeVector<kTurn>()), ...);
+  };
   int i = 0;
   for (; i + kTurns * lanes <= n; i += kTurns * lanes) {
-    function(i, WholeVector<0>());
-    function(i + lanes, WholeVector<1>());
-    function(i + 2 * lanes, WholeVector<2>());
-    function(i + 3 * lanes, WholeVector<3>());
+    whole(i, std::make_integer_sequence<int, kTurns>());
   }
-  for (; i + lanes <= n; i += lanes) function(i, WholeVector<0>());
-  if (i < n) function(i, PartVector{n - i});
+  ForLastVectors<0>(d, i, n, function);
 }
 
 // Calls sink(offset, WholeVector or PartVector, function(vector of x)) until n
@@ -151,6 +223,11 @@ template <class F, class G>
 HWY_INLINE void MapVectors(const float* x, int n, F function, G sink) {
   const F32 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
+  const auto sink_all = [&]<int... kTurn>(int i, const hn::Vec<F32>* y,
+                                          std::integer_sequence<int, kTurn...>)
+      HWY_ATTR __attribute__((always_inline)) {
+    (sink(i + kTurn * lanes, WholeVector<kTurn>(), y[kTurn]), ...);
+  };
   int i = 0;
   for (; i + kTurns * lanes <= n; i += kTurns * lanes) {
     hn::Vec<F32> y[kTurns];
@@ -158,10 +235,7 @@ HWY_INLINE void MapVectors(const float* x, int n, F function, G sink) {
     for (int v = 0; v < kTurns; ++v) {
       y[v] = function(hn::LoadU(d, x + i + v * lanes));
     }
-    HWY_UNROLL(8)
-    for (int v = 0; v < kTurns; ++v) {
-      sink(i + v * lanes, WholeVector<0>(), y[v]);
-    }
+    sink_all(i, y, std::make_integer_sequence<int, kTurns>());
   }
   ForEachVector(d, n - i, [&](int j, auto some) HWY_ATTR {
     sink(i + j, some, function(some.Load(d, x + i + j)));

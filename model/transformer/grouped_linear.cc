@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/kernels/grouped_product.h"
 #include "model/transformer/hadamard.h"
 #include "model/transformer/weight_rows.h"
 #include "model/weights/grouped_row.h"
@@ -14,30 +15,76 @@ namespace {
 
 constexpr int kColumns = GroupedWeights::kColumns;
 
-GroupForm FormOf(const TensorView& weight, WeightType type, bool hadamard) {
-  const auto own = GroupFormOf(weight);
-  if (own && !hadamard) return *own;
+using Order = std::span<const int32_t>;
+
+// Returns the form of the file's own numbers if products can read them.
+std::optional<GroupForm> OwnFormOf(const TensorView& weight,
+                                   const Formats& formats) {
+  const bool readable = formats.operands == OperandType::kOrderedGroups ||
+                        NumberOrderOf(weight).empty();
+  return formats.hadamard || !readable ? std::nullopt : GroupFormOf(weight);
+}
+
+GroupForm RoundedForm(WeightType type) {
   return type == WeightType::kInt4 ? GroupForm::kScale4 : GroupForm::kScale8;
 }
 
-// Returns the form of each block of columns.
-std::vector<GroupForm> FormsOf(const Formats& formats,
-                               std::span<const LinearTensors> parts,
-                               int64_t count, int64_t out) {
-  std::vector<GroupForm> forms((out + kColumns - 1) / kColumns);
+// Returns a row in an order; `ordered` holds it unless it is in order anyway.
+std::span<const float> InOrder(Order order, std::span<const float> row,
+                               std::vector<float>* ordered) {
+  if (order.empty()) return row;
+  ordered->resize(row.size());
+  for (size_t i = 0; i < order.size(); ++i) (*ordered)[i] = row[order[i]];
+  return *ordered;
+}
+
+// How the blocks of columns are packed.
+struct Blocks {
+  std::vector<GroupForm> forms;
+  std::vector<Order> orders;
+};
+
+Blocks BlocksOf(const Formats& formats, std::span<const LinearTensors> parts,
+                int64_t count, int64_t out) {
+  const auto size = static_cast<size_t>((out + kColumns - 1) / kColumns);
+  Blocks blocks{std::vector<GroupForm>(size), std::vector<Order>(size)};
   int64_t at = 0;
   for (const LinearTensors& part : parts) {
-    const GroupForm form =
-        FormOf(*part.weight, formats.weights, formats.hadamard);
+    const auto own = OwnFormOf(*part.weight, formats);
+    const GroupForm form = own.value_or(RoundedForm(formats.weights));
+    const Order order = own ? NumberOrderOf(*part.weight) : Order();
     const int64_t end = at + RowsOf(part, count);
     for (int64_t block = at / kColumns; block * kColumns < end; ++block) {
       // Another part may have begun the block.
       const bool shared = block * kColumns < at;
-      forms[block] = shared && forms[block] != form ? GroupForm::kScale8 : form;
+      if (shared && (blocks.forms[block] != form ||
+                     !std::ranges::equal(blocks.orders[block], order))) {
+        blocks.forms[block] = GroupForm::kScale8;
+      } else {
+        blocks.forms[block] = form;
+        blocks.orders[block] = order;
+      }
     }
     at = end;
   }
-  return forms;
+  return blocks;
+}
+
+std::unique_ptr<PackedMatrix> MakeMatrix(GroupedWeights weights,
+                                         const Formats& formats,
+                                         const Blocks& blocks) {
+  std::vector<OrderedColumns> ordered;
+  const int n = weights.n();
+  for (size_t i = 0; i < blocks.orders.size(); ++i) {
+    const Order order = blocks.orders[i];
+    const int begin = static_cast<int>(i) * kColumns;
+    if (ordered.empty() || !std::ranges::equal(ordered.back().order, order)) {
+      ordered.push_back({begin, begin, {order.begin(), order.end()}});
+    }
+    ordered.back().end = std::min(begin + kColumns, n);
+  }
+  return PackedMatrix::Create(std::move(weights), formats.operands,
+                              std::move(ordered));
 }
 
 // The memory of a thread that packs rows.
@@ -48,23 +95,24 @@ struct Scratch {
 
   std::vector<float> values;  // [kRowsAtOnce, in]
   std::vector<GroupedRow> of_file;
+  std::vector<float> ordered;
   GroupedRow rounded;
 };
 
 }  // namespace
 
-GroupedWeights PackGroups(const Formats& formats,
-                          std::span<const LinearTensors> parts, int64_t begin,
-                          int64_t count) {
+std::unique_ptr<PackedMatrix> PackGroups(const Formats& formats,
+                                         std::span<const LinearTensors> parts,
+                                         int64_t begin, int64_t count) {
   const int64_t in = parts.front().weight->shape[1];
   const int64_t out = OutputsOf(parts, count);
+  const Blocks blocks = BlocksOf(formats, parts, count, out);
   GroupedWeights weights(static_cast<int>(out), static_cast<int>(in),
-                         FormsOf(formats, parts, count, out));
+                         blocks.forms);
   int64_t first = 0;
   for (const LinearTensors& part : parts) {
     const int64_t rows = RowsOf(part, count);
-    const auto own =
-        formats.hadamard ? std::nullopt : GroupFormOf(*part.weight);
+    const auto own = OwnFormOf(*part.weight, formats);
     // Reads rows [i, end) of the part's.
     const auto pack = [&](int64_t i, int64_t end, Scratch* scratch) {
       const auto read = static_cast<size_t>(end - i);
@@ -86,7 +134,9 @@ GroupedWeights PackGroups(const Formats& formats,
         }
         const auto row = values.subspan(j * in, in);
         if (formats.hadamard) HadamardWeights(row);
-        RoundToGroups(row, form, &scratch->rounded);
+        RoundToGroups(
+            InOrder(blocks.orders[column / kColumns], row, &scratch->ordered),
+            form, &scratch->rounded);
         weights.Set(column, scratch->rounded);
       }
     };
@@ -99,24 +149,25 @@ GroupedWeights PackGroups(const Formats& formats,
     DropRows(*part.weight, begin, rows);
     first += rows;
   }
-  return weights;
+  return MakeMatrix(std::move(weights), formats, blocks);
 }
 
-absl::StatusOr<GroupedWeights> ReadPackedGroups(
+absl::StatusOr<std::unique_ptr<PackedMatrix>> ReadPackedGroups(
     const Formats& formats, std::span<const LinearTensors> parts, int64_t count,
     RawBuffer packed) {
   const auto in = static_cast<int>(parts.front().weight->shape[1]);
   const int64_t out = OutputsOf(parts, count);
-  std::vector<GroupForm> forms = FormsOf(formats, parts, count, out);
-  if (packed.bytes() != GroupedWeights::PackedBytes(in, forms)) {
+  const Blocks blocks = BlocksOf(formats, parts, count, out);
+  if (packed.bytes() != GroupedWeights::PackedBytes(in, blocks.forms)) {
     return absl::InvalidArgumentError("packed groups have another size");
   }
-  return GroupedWeights(static_cast<int>(out), in, std::move(forms),
-                        std::move(packed));
+  return MakeMatrix(GroupedWeights(static_cast<int>(out), in, blocks.forms,
+                                   std::move(packed)),
+                    formats, blocks);
 }
 
 int64_t GroupedBytes(const TensorView& weight, WeightType type) {
-  const GroupForm form = FormOf(weight, type, /*hadamard=*/false);
+  const GroupForm form = GroupFormOf(weight).value_or(RoundedForm(type));
   return static_cast<int64_t>(
       GroupedWeights::PackedBytes(static_cast<int>(weight.shape[0]),
                                   static_cast<int>(weight.shape[1]), form));
@@ -127,6 +178,14 @@ bool HasFourBitWeights(const TransformerDescription& description) {
   ForEachTensor(description, [&](const TensorView& tensor) {
     const auto form = GroupFormOf(tensor);
     found = found || (form && HasFourBits(*form));
+  });
+  return found;
+}
+
+bool HasOrderedWeights(const TransformerDescription& description) {
+  bool found = false;
+  ForEachTensor(description, [&](const TensorView& tensor) {
+    found = found || !NumberOrderOf(tensor).empty();
   });
   return found;
 }

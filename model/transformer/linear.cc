@@ -145,6 +145,11 @@ void Operand::Set(int row, const float* x, Range range) {
     case OperandType::kInt8Groups:
       QuantizeGroups(x, k_, to);
       break;
+    case OperandType::kOrderedGroups:
+      QuantizeGroups(x, k_, to);
+      std::memcpy(to + GroupedOperandBytes(k_), x,
+                  static_cast<size_t>(k_) * sizeof(float));
+      break;
   }
 }
 
@@ -162,9 +167,8 @@ absl::StatusOr<Linear> Linear::Create(const Formats& formats,
   const int64_t out = OutputsOf(parts, count);
   Linear linear;
   linear.bias_ = ReadBias(parts, begin, count);
-  if (formats.operands == OperandType::kInt8Groups) {
-    linear.matrix_ =
-        PackedMatrix::Create(PackGroups(formats, parts, begin, count));
+  if (InGroups(formats.weights)) {
+    linear.matrix_ = PackGroups(formats, parts, begin, count);
     return linear;
   }
   if (formats.weights == WeightType::kInt8) {
@@ -237,11 +241,10 @@ absl::StatusOr<Linear> Linear::Read(const Formats& formats,
   Linear linear;
   linear.bias_ = ReadBias(parts, begin, count);
   TRIVIUM_ASSIGN_OR_RETURN(RawBuffer matrix, pieces.Buffer(kMatrix));
-  if (formats.operands == OperandType::kInt8Groups) {
+  if (InGroups(formats.weights)) {
     TRIVIUM_ASSIGN_OR_RETURN(
-        GroupedWeights weights,
+        linear.matrix_,
         ReadPackedGroups(formats, parts, count, std::move(matrix)));
-    linear.matrix_ = PackedMatrix::Create(std::move(weights));
     return linear;
   }
   TRIVIUM_ASSIGN_OR_RETURN(

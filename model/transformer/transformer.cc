@@ -156,6 +156,10 @@ Formats Transformer::FormatsOf(const TransformerDescription& description,
   if (formats.weights == WeightType::kInt4 && HasFourBitWeights(description)) {
     made.weights = WeightType::kGroups;
   }
+  if (made.operands == OperandType::kInt8Groups &&
+      HasOrderedWeights(description)) {
+    made.operands = OperandType::kOrderedGroups;
+  }
   return made;
 }
 

@@ -178,6 +178,11 @@ std::optional<GroupForm> GroupFormOf(const TensorView& tensor) {
   }
 }
 
+std::span<const int32_t> NumberOrderOf(const TensorView& tensor) {
+  if (tensor.packed == nullptr || !GroupFormOf(tensor)) return {};
+  return tensor.packed->order();
+}
+
 void ReadGroups(const TensorView& tensor, int64_t first,
                 std::span<GroupedRow> to) {
   if (tensor.packed != nullptr) {

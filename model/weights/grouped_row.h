@@ -73,6 +73,9 @@ inline int GroupsOf(int64_t k) {
 // bits (packed_rows.h). Returns nullopt if the file stores the matrix in
 // another way.
 std::optional<GroupForm> GroupFormOf(const TensorView& tensor);
+// Returns the column of each number of such a row: a permutation, or empty if
+// numbers are in the order of their columns.
+std::span<const int32_t> NumberOrderOf(const TensorView& tensor);
 // Returns true for a form whose scales belong to kPartsOfBlock groups.
 inline bool HasParts(GroupForm form) {
   return form == GroupForm::kParts4 || form == GroupForm::kCurveParts4;

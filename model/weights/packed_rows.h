@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "model/weights/grouped_row.h"
 
@@ -27,13 +29,16 @@ class PackedRows {
   // The form that holds the rows' numbers and scales exactly (grouped_row.h);
   // nullopt if none does.
   std::optional<GroupForm> form() const { return form_; }
+  // The column of each number of such a row; empty: they are in order.
+  std::span<const int32_t> order() const { return order_; }
   // Reads the rows [first, first + rows.size()) in that form, which exists.
   virtual void ReadGroups(int64_t first, std::span<GroupedRow> rows) const {}
 
  protected:
   explicit PackedRows(int64_t columns,
-                      std::optional<GroupForm> form = std::nullopt)
-      : columns_(columns), form_(form) {}
+                      std::optional<GroupForm> form = std::nullopt,
+                      std::vector<int32_t> order = {})
+      : columns_(columns), form_(form), order_(std::move(order)) {}
 
   int64_t columns() const { return columns_; }
   // Unpacks the rows [first, first + count) to out [count, columns()].
@@ -42,6 +47,7 @@ class PackedRows {
  private:
   const int64_t columns_;
   const std::optional<GroupForm> form_;
+  const std::vector<int32_t> order_;
 };
 
 }  // namespace trivium

@@ -58,9 +58,11 @@ def library(folder, package, module):
 
 
 def affine(weight, bits, group, symmetric=False):
-    """Scales and zeros [out, groups] of a weight [out, in]."""
+    """Scales and zeros [out, groups] of a weight [out, in]; the last group may be short."""
     top = 2**bits - 1
-    groups = weight.float().reshape(weight.shape[0], -1, group)
+    padding = -weight.shape[1] % group
+    padded = torch.nn.functional.pad(weight.float(), (0, padding))
+    groups = padded.reshape(weight.shape[0], -1, group)
     if symmetric:
         scale = groups.abs().amax(-1) / (top // 2)
         zero = torch.full_like(scale, (top + 1) // 2)
@@ -85,7 +87,14 @@ def awq(weight, libraries, group):
     return parts, plain.T
 
 
-def gptq(weight, libraries, bits, group, shuffled=False, symmetric=False, v2=False):
+def order_of(inputs):
+    """An order that all matrices with so many inputs share, as Q, K and V do."""
+    return torch.randperm(inputs, generator=torch.Generator().manual_seed(inputs))
+
+
+def gptq(
+    weight, libraries, bits, group, shuffled=False, shared=False, symmetric=False, v2=False
+):
     old = library(libraries, "auto_gptq", "nn_modules.qlinear.qlinear_cuda_old")
     # qlinear_cuda unpacks by g_idx, qlinear_cuda_old does not.
     if shuffled:
@@ -97,7 +106,7 @@ def gptq(weight, libraries, bits, group, shuffled=False, symmetric=False, v2=Fal
     linear.weight.data = weight.float()
     index = torch.arange(inputs) // size
     if shuffled:
-        index = index[torch.randperm(inputs)]
+        index = index[order_of(inputs) if shared else torch.randperm(inputs)]
     order = torch.argsort(index, stable=True)
     scale, zero = affine(weight[:, order], bits, size, symmetric)
     zero = zero.clamp(min=1)  # what AutoGPTQ's zero - 1 needs
@@ -265,6 +274,17 @@ def cases(libraries):
             "Glm4ForCausalLM",
             gptq_config(4, 32, desc_act=True, sym=False),
             lambda w: gptq(w, libraries, 4, 32, shuffled=True),
+        ),
+        "gptq.b4_desc_act": (
+            llama,
+            gptq_config(4, 64, desc_act=True, sym=False, static_groups=False),
+            lambda w: gptq(w, libraries, 4, 64, shuffled=True, shared=True),
+        ),
+        # AutoGPTQ orders the indices of static groups back.
+        "gptq.b4_static_groups": (
+            llama,
+            gptq_config(4, 32, desc_act=True, sym=True, static_groups=True),
+            lambda w: gptq(w, libraries, 4, 32, symmetric=True),
         ),
         "gptq.b4_v2": (
             llama,

@@ -97,6 +97,7 @@ Matrix Numbers::Product(const Matrix& input,
     case OperandType::kInt8:
       return Int8Product(input, tensors);
     case OperandType::kInt8Groups:
+    case OperandType::kOrderedGroups:
       return GroupedProduct(input, tensors);
   }
   return {};

@@ -38,7 +38,8 @@ class GptqRows : public PackedRows {
   GptqRows(GptqTensors tensors, int bits, int zero_offset)
       : PackedRows(tensors.in,
                    FormOfCodes(bits, tensors.groups, tensors.group_size,
-                               tensors.in, *tensors.scales)),
+                               tensors.in, *tensors.scales),
+                   OrderByGroup(tensors.groups, tensors.group_size)),
         tensors_(std::move(tensors)),
         bits_(bits),
         zero_offset_(zero_offset) {}
@@ -47,8 +48,10 @@ class GptqRows : public PackedRows {
     const int64_t out = tensors_.scales->shape[1];
     for (GroupedRow& to : rows) {
       ClearGroups(GroupForm::kZero4, columns(), &to);
-      ReadCodes(*tensors_.codes, first, out, bits_,
-                std::span(to.numbers).first(static_cast<size_t>(columns())));
+      const auto codes =
+          std::span(to.numbers).first(static_cast<size_t>(columns()));
+      ReadCodes(*tensors_.codes, first, out, bits_, codes);
+      PutInOrder(order(), codes);
       for (int64_t group = 0; group < tensors_.scales->shape[0]; ++group) {
         AddGroups(tensors_.group_size,
                   NumberAt(*tensors_.scales, group * out + first),

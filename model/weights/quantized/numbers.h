@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <vector>
@@ -135,16 +136,30 @@ inline void ForgetOrder(int64_t size, std::vector<int32_t>* groups) {
   groups->clear();
 }
 
-// Returns the form of codes with a zero in groups of `size` of a row of
-// `columns`: kZero4 if they have four bits, whole groups of kGroupNumbers, and
-// scales that f16 holds exactly; else nullopt. `groups` are those of columns
-// that are not in the order of their groups.
+// Returns the columns in the order of their `groups`, those of one group in
+// their own order; empty if a group other than the last has not `size` columns.
+inline std::vector<int32_t> OrderByGroup(std::span<const int32_t> groups,
+                                         int64_t size) {
+  std::vector<int32_t> order(groups.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int32_t a, int32_t b) { return groups[a] < groups[b]; });
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (groups[order[i]] != static_cast<int64_t>(i) / size) return {};
+  }
+  return order;
+}
+
+// Returns the form of codes with a zero in groups of `size`: kZero4 if they
+// have four bits, groups that are whole groups of kGroupNumbers (but for the
+// last), and scales that f16 holds exactly; else nullopt. `groups` are those of
+// columns that are not in the order of their groups.
 inline std::optional<GroupForm> FormOfCodes(int bits,
                                             std::span<const int32_t> groups,
                                             int64_t size, int64_t columns,
                                             const TensorView& scales) {
-  if (bits != 4 || !groups.empty() || size % kGroupNumbers != 0 ||
-      columns % kGroupNumbers != 0) {
+  if (bits != 4 || (size % kGroupNumbers != 0 && size < columns) ||
+      (!groups.empty() && OrderByGroup(groups, size).empty())) {
     return std::nullopt;
   }
   for (int64_t i = 0; scales.dtype != DType::kF16 && i < scales.elements();
@@ -157,11 +172,19 @@ inline std::optional<GroupForm> FormOfCodes(int bits,
 
 // Adds the scale and the zero of `size` codes of a row of kZero4.
 inline void AddGroups(int64_t size, float scale, int zero, GroupedRow* row) {
-  for (int64_t i = 0; i < size / kGroupNumbers; ++i) {
+  for (int64_t i = 0; i < GroupsOf(size); ++i) {
     if (row->scales.size() == row->zeros.size()) return;  // a last, short group
     row->zeros[row->scales.size()] = static_cast<uint8_t>(zero);
     row->scales.push_back(F32ToF16(scale));
   }
+}
+
+// Brings the codes of a row's columns into an order; empty: leaves them.
+inline void PutInOrder(std::span<const int32_t> order,
+                       std::span<uint8_t> codes) {
+  if (order.empty()) return;
+  const std::vector<uint8_t> of_columns(codes.begin(), codes.end());
+  for (size_t i = 0; i < order.size(); ++i) codes[i] = of_columns[order[i]];
 }
 
 // The values of codes. Those of one group share a scale and a zero:

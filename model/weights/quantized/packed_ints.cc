@@ -21,8 +21,10 @@ void PackedIntRows::ReadGroups(int64_t first,
   const int64_t words = WordsOf(columns(), ints_.bits);
   for (GroupedRow& to : rows) {
     ClearGroups(GroupForm::kZero4, columns(), &to);
-    ReadCodes(*ints_.codes, first * words, 1, ints_.bits,
-              std::span(to.numbers).first(static_cast<size_t>(columns())));
+    const auto codes =
+        std::span(to.numbers).first(static_cast<size_t>(columns()));
+    ReadCodes(*ints_.codes, first * words, 1, ints_.bits, codes);
+    PutInOrder(order(), codes);
     const int64_t grid_row = first / grid.block_rows * grid.grid_columns;
     for (int64_t group = 0; group < grid.grid_columns; ++group) {
       AddGroups(grid.block_columns, NumberAt(*grid.scales, grid_row + group),

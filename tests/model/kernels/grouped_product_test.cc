@@ -133,7 +133,8 @@ TEST(GroupedProductTest, EveryFormAndRowHasTheBitsOfTheFormula) {
       }
       for (int rows = 1; rows <= kOperandRows; ++rows) {
         std::vector<float> y(static_cast<size_t>(rows) * n, NAN);
-        weights.Multiply(x.data(), rows, 0, n, y.data());
+        weights.Multiply(x.data(), GroupedOperandBytes(k), rows, 0, n,
+                         y.data());
         for (int row = 0; row < rows; ++row) {
           for (int i = 0; i < n; ++i) {
             ASSERT_EQ(y[row * n + i], Product(operands[row], columns[i]))
@@ -145,7 +146,7 @@ TEST(GroupedProductTest, EveryFormAndRowHasTheBitsOfTheFormula) {
       }
       if (n <= 64) continue;
       std::vector<float> part(n, -1.0f);
-      weights.Multiply(x.data(), 1, 64, n, part.data());
+      weights.Multiply(x.data(), GroupedOperandBytes(k), 1, 64, n, part.data());
       EXPECT_EQ(part[63], -1.0f);
       EXPECT_EQ(part[64], Product(operands[0], columns[64]));
     }
@@ -188,7 +189,7 @@ TEST(GroupedProductTest, SumsOfTheGreatestNumbersDoNotOverflow) {
         std::vector<char> operand(GroupedOperandBytes(kWidth));
         QuantizeGroups(x.data(), kWidth, operand.data());
         float y = 0;
-        weights.Multiply(operand.data(), 1, 0, 1, &y);
+        weights.Multiply(operand.data(), operand.size(), 1, 0, 1, &y);
         EXPECT_EQ(y, Product(TakeApart(operand.data(), kWidth), row))
             << static_cast<int>(form) << " " << int{q};
       }
@@ -232,7 +233,7 @@ TEST(GroupedProductTest, ValuesThatAreNotFiniteAreNotLost) {
     std::mt19937 random(6);
     weights.Set(0, RandomGroups(GroupForm::kScale4, 64, &random));
     float y = 0;
-    weights.Multiply(operand.data(), 1, 0, 1, &y);
+    weights.Multiply(operand.data(), operand.size(), 1, 0, 1, &y);
     EXPECT_FALSE(std::isfinite(y)) << bad;
   }
 }

@@ -2,11 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <random>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "model/weights/grouped_row.h"
+#include "model/weights/half.h"
+#include "model/weights/packed_rows.h"
+#include "tests/support/grouped_numbers.h"
 
 namespace trivium {
 namespace {
@@ -176,6 +182,140 @@ TEST(LinearTest, GroupsHaveTheNumbersOfTheFile) {
           }
         });
     ASSERT_TRUE(status.ok()) << status;
+  }
+}
+
+// Rows of four bits whose numbers stand in some order of the columns.
+class RowsInOrder : public PackedRows {
+ public:
+  RowsInOrder(int rows, int columns, std::vector<int32_t> order,
+              std::mt19937* random)
+      : PackedRows(columns, GroupForm::kZero4, std::move(order)) {
+    for (int i = 0; i < rows; ++i) {
+      GroupedRow row;
+      ClearGroups(GroupForm::kZero4, columns, &row);
+      for (uint8_t& zero : row.zeros) {
+        zero = (*random)() % 16;
+        row.scales.push_back(F32ToF16(0.01f * (1 + (*random)() % 9)));
+      }
+      for (int k = 0; k < columns; ++k) row.numbers[k] = (*random)() % 16;
+      rows_.push_back(row);
+    }
+  }
+  TensorView tensor() const {
+    return {.shape = {static_cast<int64_t>(rows_.size()), columns()},
+            .packed = this};
+  }
+  void ReadGroups(int64_t first, std::span<GroupedRow> rows) const override {
+    std::copy_n(rows_.begin() + first, rows.size(), rows.begin());
+  }
+
+ private:
+  void UnpackRows(int64_t first, int64_t count, float* out) const override {
+    for (int64_t row = first; row < first + count; ++row, out += columns()) {
+      const std::vector<float> numbers = NumbersOf(rows_[row]);
+      for (int64_t i = 0; i < columns(); ++i) {
+        out[order().empty() ? i : order()[i]] = numbers[i];
+      }
+    }
+  }
+
+  std::vector<GroupedRow> rows_;
+};
+
+std::vector<int32_t> RandomOrder(int size, std::mt19937* random) {
+  std::vector<int32_t> order(size);
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), *random);
+  return order;
+}
+
+// Of three parts, the first two and the last two share a block of columns,
+// which is in eight bits and in the order of the first of both.
+TEST(LinearTest, GroupsMayStandInOrdersOfTheirOwn) {
+  constexpr int kIn = 100, kRows = 70;
+  std::mt19937 random(21);
+  const RowsInOrder first(70, kIn, RandomOrder(kIn, &random), &random);
+  const RowsInOrder second(160, kIn, RandomOrder(kIn, &random), &random);
+  const RowsInOrder third(60, kIn, {}, &random);
+  const TensorView tensors[] = {first.tensor(), second.tensor(),
+                                third.tensor()};
+  const LinearTensors parts[] = {
+      {&tensors[0], nullptr}, {&tensors[1], nullptr}, {&tensors[2], nullptr}};
+  Formats formats = kInt4Formats;
+  formats.operands = OperandType::kOrderedGroups;
+  const auto linear = Linear::Create(formats, parts);
+  ASSERT_TRUE(linear.ok()) << linear.status();
+  std::vector<std::vector<float>> weights;
+  int column = 0;
+  for (const TensorView& tensor : tensors) {
+    std::vector<float> of_file(kIn);
+    for (int64_t row = 0; row < tensor.shape[0]; ++row, ++column) {
+      CopyToF32(tensor, row * kIn, of_file);
+      weights.emplace_back(kIn);
+      linear->ReadWeights(column, weights.back().data());
+      const bool rounded = column / 64 == 1 || column / 64 == 3;
+      for (int i = 0; i < kIn; ++i) {
+        EXPECT_NEAR(weights.back()[i], of_file[i], rounded ? 0.01f : 0)
+            << column << " " << i;
+      }
+    }
+  }
+  std::vector<float> x(kRows * kIn);
+  std::normal_distribution<float> normal;
+  for (float& value : x) value = normal(random);
+  Operand operand(formats);
+  operand.Resize(kRows, kIn);
+  for (int row = 0; row < kRows; ++row) operand.Set(row, &x[row * kIn]);
+  std::vector<std::vector<float>> alone(kRows);
+  for (const auto& [threads, at_once] :
+       {std::pair(1, 1), {1, kRows}, {3, kRows}, {3, 5}}) {
+    Workspace workspace(threads);
+    for (int begin = 0; begin + at_once <= kRows; begin += at_once) {
+      Operand some(formats);
+      some.Resize(at_once, kIn);
+      for (int i = 0; i < at_once; ++i) some.CopyFrom(operand, begin + i, i);
+      const absl::Status status =
+          linear->Forward(some, at_once, &workspace,
+                          [&](int i, const ProductRow& product, float*) {
+                            std::vector<float>& one = alone[begin + i];
+                            const std::vector<float> y = Finished(product);
+                            if (one.empty()) one = y;
+                            EXPECT_EQ(y, one) << threads << " " << at_once;
+                          });
+      ASSERT_TRUE(status.ok()) << status;
+    }
+  }
+  for (int row = 0; row < kRows; ++row) {
+    for (int out = 0; out < linear->out(); ++out) {
+      const int block = out / 64;
+      const RowsInOrder& decides = block < 2   ? first
+                                   : block < 4 ? second
+                                               : third;
+      std::vector<int32_t> order(kIn);
+      std::iota(order.begin(), order.end(), 0);
+      if (!decides.order().empty()) {
+        order.assign(decides.order().begin(), decides.order().end());
+      }
+      double sum = 0, size = 0;
+      for (int group = 0; group < kIn; group += 32) {
+        const int end = std::min(group + 32, kIn);
+        double most = 0;
+        for (int i = group; i < end; ++i) {
+          most = std::max(most, std::fabs(double{x[row * kIn + order[i]]}));
+        }
+        for (int i = group; i < end; ++i) {
+          const double rounded =
+              std::nearbyint(x[row * kIn + order[i]] * (127 / most)) * most /
+              127;
+          sum += rounded * weights[out][order[i]];
+          size += std::fabs(rounded * weights[out][order[i]]);
+        }
+      }
+      // One number may lie so near the middle of two that f32 decides
+      // otherwise.
+      EXPECT_NEAR(alone[row][out], sum, 1e-5 * size) << row << " " << out;
+    }
   }
 }
 

@@ -167,6 +167,33 @@ TEST(CompressedTensorsTest, PackedIntegersAreUnpacked) {
   }
 }
 
+TEST(CompressedTensorsTest, FourBitsStayFourBitsInAnyOrder) {
+  std::mt19937 random(7);
+  const PackedWeight weight(3, 96, 3, 4, &random);
+  StoredModule module = weight.Stored(
+      {{"num_bits", 4}, {"strategy", "group"}, {"group_size", 32}});
+  std::vector<int> group_of(96);
+  for (int i = 0; i < 96; ++i) group_of[i] = i / 32;
+  std::shuffle(group_of.begin(), group_of.end(), random);
+  module.Set("x.weight_g_idx", "I32", {96},
+             Words({group_of.begin(), group_of.end()}));
+  Problems problems;
+  const auto read = module.Read(&problems);
+  const TensorView& tensor = *read->Find("x.weight");
+  ASSERT_EQ(GroupFormOf(tensor), GroupForm::kZero4);
+  const std::span<const int32_t> order = NumberOrderOf(tensor);
+  ASSERT_EQ(order.size(), 96u);
+  const std::vector<float> values = weight.Values(true, group_of);
+  std::vector<GroupedRow> rows(3);
+  ReadGroups(tensor, 0, rows);
+  for (int row = 0; row < 3; ++row) {
+    const std::vector<float> numbers = NumbersOf(rows[row]);
+    for (int i = 0; i < 96; ++i) {
+      EXPECT_EQ(F16ToF32(F32ToF16(numbers[i])), values[row * 96 + order[i]]);
+    }
+  }
+}
+
 TEST(CompressedTensorsTest, OrderOfActivationsGivesGroups) {
   std::mt19937 random(2);
   const PackedWeight weight(3, 12, 3, 4, &random);

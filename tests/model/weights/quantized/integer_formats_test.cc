@@ -9,10 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "model/weights/grouped_row.h"
 #include "model/weights/half.h"
 #include "tests/model/weights/quantized/stored_module.h"
 #include "tests/model/weights/weight_files.h"
 #include "tests/support/error_texts.h"
+#include "tests/support/grouped_numbers.h"
 
 namespace trivium {
 namespace {
@@ -33,10 +35,11 @@ struct GroupedWeight {
                 std::mt19937* random)
       : out(outs), in(ins), group(group_size), most((1 << bits) - 1) {
     codes = RandomCodes(in * out, most, random);
-    zeros = RandomCodes(in / group * out, most, random);
+    zeros = RandomCodes(groups() * out, most, random);
     for (int& zero : zeros) zero = std::max(zero, least_zero);
-    scales = RandomScales(in / group * out, random);
+    scales = RandomScales(groups() * out, random);
   }
+  int groups() const { return (in + group - 1) / group; }
   // The values [out, in] if input i is of group groups[i].
   std::vector<float> Values(const std::vector<int>& groups) const {
     std::vector<float> values;
@@ -161,7 +164,7 @@ StoredModule StoredGptq(const GroupedWeight& weight, int bits, bool minus_one,
   for (int& zero : zeros) {
     if (minus_one) zero = (zero - 1) & weight.most;
   }
-  const int64_t all = weight.in / weight.group;
+  const int64_t all = weight.groups();
   module.Set("x.qweight", "I32", {height, weight.out}, Words(turned));
   module.Set("x.qzeros", "I32", {all, (weight.out * bits + 31) / 32},
              PackedRowsOf(zeros, weight.out, bits));
@@ -187,6 +190,62 @@ TEST(GptqTest, ValuesAreThoseOfTheCodes) {
                 weight.Values(groups));
     }
   }
+}
+
+// The numbers stand in the order of their groups, those of a group in their own
+// order.
+TEST(GptqTest, FourBitsStayFourBitsInAnyOrderOfInputs) {
+  std::mt19937 random(10);
+  // The last group may be short.
+  for (const auto& [in, group] :
+       {std::pair(96, 32), {100, 32}, {96, 64}, {45, 45}, {256, 128}}) {
+    for (const bool shuffled : {false, true}) {
+      SCOPED_TRACE(testing::Message() << in << " " << group << shuffled);
+      const GroupedWeight weight(16, in, group, 4, 0, &random);
+      std::vector<int> groups = weight.OrderedGroups();
+      if (shuffled) std::shuffle(groups.begin(), groups.end(), random);
+      Problems problems;
+      const auto read = StoredGptq(weight, 4, true, groups).Read(&problems);
+      EXPECT_THAT(problems, testing::IsEmpty());
+      const TensorView& tensor = *read->Find("x.weight");
+      ASSERT_EQ(GroupFormOf(tensor), GroupForm::kZero4);
+      std::vector<int> order(in);
+      std::iota(order.begin(), order.end(), 0);
+      if (shuffled && group < in) {
+        std::stable_sort(order.begin(), order.end(),
+                         [&](int a, int b) { return groups[a] < groups[b]; });
+        EXPECT_THAT(NumberOrderOf(tensor), testing::ElementsAreArray(order));
+      } else {
+        EXPECT_THAT(NumberOrderOf(tensor), testing::IsEmpty());
+      }
+      const std::vector<float> values = weight.Values(groups);
+      std::vector<GroupedRow> rows(3);
+      ReadGroups(tensor, 9, rows);
+      for (size_t row = 0; row < rows.size(); ++row) {
+        const std::vector<float> numbers = NumbersOf(rows[row]);
+        for (int i = 0; i < in; ++i) {
+          ASSERT_EQ(Rounded(numbers[i]), values[(9 + row) * in + order[i]]);
+        }
+      }
+    }
+  }
+}
+
+TEST(GptqTest, GroupsOfOtherSizesHaveNoForm) {
+  std::mt19937 random(11);
+  const GroupedWeight weight(16, 96, 32, 4, 0, &random);
+  std::vector<int> groups = weight.OrderedGroups();
+  groups[40] = 0;  // of 33, 31 and 32 inputs
+  const StoredModule module = StoredGptq(weight, 4, true, groups);
+  EXPECT_EQ(module.Values(16, 96), weight.Values(groups));
+  Problems problems;
+  EXPECT_FALSE(
+      GroupFormOf(*module.Read(&problems)->Find("x.weight")).has_value());
+  // Nor have groups that are no whole groups of 32.
+  const GroupedWeight small(16, 96, 24, 4, 0, &random);
+  const auto read =
+      StoredGptq(small, 4, true, small.OrderedGroups()).Read(&problems);
+  EXPECT_FALSE(GroupFormOf(*read->Find("x.weight")).has_value());
 }
 
 TEST(GptqTest, SizesNeedNotFillWords) {

@@ -5,7 +5,8 @@
 //
 // and |e_d| <= s_d / 2 sqrt(size), so that, in steps of both,
 //
-//   |q . d / (s_q s_d) - q' . d'| <= |q| / s_q sqrt(size) / 2 + |e_q| / s_q |d'|
+//   |q . d / (s_q s_d) - q' . d'| <= |q| / s_q sqrt(size) / 2 + |e_q| / s_q
+//   |d'|
 //                                  = slack + slope |d'|
 //
 // where slack and slope are of the query row alone. RowProduct rounds sums of
@@ -258,9 +259,8 @@ HWY_INLINE void BoundBlock(const RoundedRows& document, int first,
   for (int r = 0; r < kRowsAtOnce; ++r) {
     const auto step = hn::Set(d, document.steps[first + r]);
     const auto length = hn::Set(d, document.lengths[first + r]);
-    float* const upper = query.upper +
-                         static_cast<size_t>(first + r) * query.columns +
-                         column;
+    float* const upper =
+        query.upper + static_cast<size_t>(first + r) * query.columns + column;
     for (int c = 0; c < kColumns; ++c) {
       const auto product = hn::ConvertTo(d, sums[r][c]);
       const auto error = hn::MulAdd(length, slope[c], slack[c]);
@@ -366,15 +366,16 @@ std::optional<QueryBytes> RoundQuery(const float* rows, int count, int size) {
       errors += error * error;
       const auto byte = static_cast<int8_t>(steps);
       sum += byte;
-      query.bytes[(static_cast<size_t>(k / 4) * query.columns + i) * 4 +
-                  k % 4] = byte;
+      query
+          .bytes[(static_cast<size_t>(k / 4) * query.columns + i) * 4 + k % 4] =
+          byte;
     }
     const double length = std::sqrt(squares) / step;
     query.starts[i] = -128 * sum;
-    query.slack[i] = static_cast<float>((1 + rounding) * length *
-                                        document_error * kRoom);
-    query.slope[i] = static_cast<float>(
-        (std::sqrt(errors) + rounding * length) * kRoom);
+    query.slack[i] =
+        static_cast<float>((1 + rounding) * length * document_error * kRoom);
+    query.slope[i] =
+        static_cast<float>((std::sqrt(errors) + rounding * length) * kRoom);
   }
   return query;
 }
@@ -389,8 +390,7 @@ ProductBounds::ProductBounds(const QueryBytes& query,
   // Each part ends where a cache line does, but the last two.
   static_assert(kPaddedColumns * sizeof(float) == kPaddedBytes);
   const size_t bytes = rows * stride_;
-  const size_t floats =
-      (rows + 1) * most_columns + 2 * (rows + kBlockLanes);
+  const size_t floats = (rows + 1) * most_columns + 2 * (rows + kBlockLanes);
   size_t size = bytes + floats * sizeof(float) + kPaddedBytes;
   memory_ = std::make_unique_for_overwrite<std::byte[]>(size);
   void* aligned = memory_.get();
@@ -406,10 +406,8 @@ bool ProductBounds::Compute(int first) {
   columns_ = std::min(query_.columns - first, kBoundedColumns);
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   std::fill_n(lower_, columns_, -kInfinity);
-  const RoundedRows rounded = {.bytes = bytes_,
-                               .stride = stride_,
-                               .steps = steps_,
-                               .lengths = lengths_};
+  const RoundedRows rounded = {
+      .bytes = bytes_, .stride = stride_, .steps = steps_, .lengths = lengths_};
   const QueryColumns columns = {
       .bytes = query_.bytes.data() + static_cast<size_t>(first) * 4,
       .quads = RoundUp(query_.size, 4) / 4,
@@ -420,9 +418,9 @@ bool ProductBounds::Compute(int first) {
       .slope = query_.slope.data() + first,
       .upper = upper_,
       .lower = lower_};
-  if (!HWY_DYNAMIC_DISPATCH(BoundRows)(
-          document_, /*round=*/first == 0, ActiveIsa() >= Isa::kAvx512Vnni,
-          rounded, columns)) {
+  if (!HWY_DYNAMIC_DISPATCH(BoundRows)(document_, /*round=*/first == 0,
+                                       ActiveIsa() >= Isa::kAvx512Vnni, rounded,
+                                       columns)) {
     return false;
   }
   const int count = std::min(query_.count - first, columns_);

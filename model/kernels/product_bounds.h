@@ -77,9 +77,9 @@ class ProductBounds {
   const int stride_;
   int columns_ = 0;
   std::unique_ptr<std::byte[]> memory_;  // of all that follows
-  uint8_t* bytes_;   // [rows, stride_] 128 more than the number of steps
-  float* steps_;     // [rows]
-  float* lengths_;   // [rows] in steps
+  uint8_t* bytes_;  // [rows, stride_] 128 more than the number of steps
+  float* steps_;    // [rows]
+  float* lengths_;  // [rows] in steps
   float* upper_;
   float* lower_;
 };

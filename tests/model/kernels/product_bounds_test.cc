@@ -67,13 +67,12 @@ void CheckBounds(const std::vector<float>& query_rows,
         const SlowRounding of_document(d, size);
         const double product = RowProduct(q, d, size) / of_query.step;
         const double upper =
-            bounds.upper()[static_cast<size_t>(j) * bounds.columns() + i -
-                           first];
+            bounds
+                .upper()[static_cast<size_t>(j) * bounds.columns() + i - first];
         ASSERT_LE(product, upper) << "column " << i << " row " << j;
-        const double width =
-            2 * of_document.step *
-            (of_query.whole_length * std::sqrt(size) / 2 +
-             of_query.error * of_document.length);
+        const double width = 2 * of_document.step *
+                             (of_query.whole_length * std::sqrt(size) / 2 +
+                              of_query.error * of_document.length);
         // Bytes of other roundings of halves differ by a step.
         ASSERT_LE(upper, product + 1.05 * width + of_document.step)
             << "column " << i << " row " << j;
@@ -81,8 +80,8 @@ void CheckBounds(const std::vector<float>& query_rows,
       }
       ASSERT_GE(largest, bounds.lower()[i - first]) << "column " << i;
     }
-    for (int c = std::min(count - first, kBoundedColumns);
-         c < bounds.columns(); ++c) {
+    for (int c = std::min(count - first, kBoundedColumns); c < bounds.columns();
+         ++c) {
       for (int j = 0; j < document.rows; ++j) {
         const float upper =
             bounds.upper()[static_cast<size_t>(j) * bounds.columns() + c];

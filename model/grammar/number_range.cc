@@ -261,6 +261,10 @@ absl::StatusOr<CharDfa> DecimalsEqualTo(double value, WorkBudget* work) {
       work);
 }
 
+absl::StatusOr<CharDfa> Fractions(WorkBudget* work) {
+  return DfaOf("-?[0-9]+\\.[0-9]*[1-9][0-9]*", work);
+}
+
 std::optional<DecimalStep> StepOf(double value) {
   const Decimal decimal = DecimalOf(value);
   const std::string digits = decimal.whole + decimal.fraction;

@@ -35,6 +35,9 @@ absl::StatusOr<CharDfa> NumbersBetween(std::optional<NumberBound> low,
 // All decimals without an exponent that are equal to the value: 1, 1.0, 1.00.
 absl::StatusOr<CharDfa> DecimalsEqualTo(double value, WorkBudget* work);
 
+// All decimals without an exponent that are no integers.
+absl::StatusOr<CharDfa> Fractions(WorkBudget* work);
+
 // units / 10^places, the shortest decimal that is the double.
 struct DecimalStep {
   int64_t units;

@@ -102,11 +102,12 @@ absl::StatusOr<std::vector<Schema>> SchemaDocument::Opposite(
     if (key == "type") {
       TRIVIUM_ASSIGN_OR_RETURN(const JsonTypes types,
                                TypesOf(Schema{{key, value}}, pointer));
-      // No type is all fractions.
-      if ((types & kNumberTypes) == kIntegerType) return refuse("integer");
-      if (types != kAllTypes) {
-        opposite.push_back({{key, TypeNames(kAllTypes & ~types)}});
-      }
+      if (types == kAllTypes) continue;
+      Schema others = {{key, TypeNames(kAllTypes & ~types)}};
+      if ((types & kNumberTypes) == kIntegerType) others[kNotInteger] = true;
+      opposite.push_back(std::move(others));
+    } else if (key == kNotInteger) {
+      opposite.push_back({{"type", "integer"}});
     } else if (key == "const") {
       opposite.push_back({{kExcluded, Schema::array({value})}});
     } else if (key == "enum" && value.is_array()) {

@@ -49,6 +49,7 @@ constexpr std::array kKeywords = {
     Keyword{kFurtherPatterns, kStringType, true, Shape::kNames},
     Keyword{kOtherPatterns, kStringType, true, Shape::kNames},
     Keyword{kExcluded, kAllTypes, true},
+    Keyword{kNotInteger, kAllTypes, true},
     Keyword{kVariants, kAllTypes, true, Shape::kSchemas},
     Keyword{kUnnamed, kObjectType, true},
     Keyword{"format", kStringType, true, Shape::kString},
@@ -453,6 +454,7 @@ absl::StatusOr<JsonTypes> SchemaDocument::TypesOf(
     for (const Schema& value : *found) values |= TypeOf(value);
     types &= values;
   }
+  if (schema.contains(kNotInteger)) types &= ~kIntegerType;
   return types;
 }
 

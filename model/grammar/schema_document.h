@@ -33,6 +33,8 @@ inline constexpr char kFurtherPatterns[] = "patterns of allOf";
 inline constexpr char kOtherPatterns[] = "patterns of not";
 // Values that the value must not be.
 inline constexpr char kExcluded[] = "values of not";
+// The value is no integer: the opposite of that type.
+inline constexpr char kNotInteger[] = "type of not";
 // Schemas of which a value meets one, like anyOf: what conditions (if, not,
 // dependentRequired) come to. Some of them may be impossible.
 inline constexpr char kVariants[] = "variants";

@@ -335,6 +335,9 @@ absl::StatusOr<SchemaCompiler::NumberBounds> SchemaCompiler::BoundsOf(
 absl::StatusOr<std::optional<CharDfa>> SchemaCompiler::NotExcluded(
     const Schema& schema, const std::string& pointer) {
   std::optional<CharDfa> others;
+  if (schema.contains(kNotInteger)) {
+    TRIVIUM_ASSIGN_OR_RETURN(others, At(pointer, Fractions(work_)));
+  }
   const auto excluded = schema.find(kExcluded);
   if (excluded == schema.end() || !excluded->is_array()) return others;
   for (const Schema& value : *excluded) {

@@ -203,7 +203,7 @@ TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
       {R"({"type":"number","multipleOf":1e-16})", "#/multipleOf"},
       {R"({"type":"integer","multipleOf":1001})", "#/multipleOf"},
       {R"({"type":"object","minProperties":2})", "#/minProperties"},
-      {R"({"oneOf":[{"type":"integer"},{"type":"number"}]})", "#/oneOf"},
+      {R"({"oneOf":[{"type":"string","format":"date"},{"type":"string"}]})", "#/oneOf"},
       {R"({"$ref":"#/$defs/x"})", "#/$ref"},
       {R"({"$ref":"http://example.org/s"})", "#/$ref"},
       {R"({"allOf":[{"format":"date"},{"format":"time"}]})",
@@ -261,6 +261,7 @@ TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
   // A keyword that concerns no value that may come is no obstacle.
   EXPECT_TRUE(Refusal(R"({"type":"string","uniqueItems":true})").ok());
   EXPECT_TRUE(Refusal(R"({"type":"string","unevaluatedItems":{}})").ok());
+  EXPECT_TRUE(Refusal(R"({"then":{"type":"null"},"else":false})").ok());
   // Keywords that no specification has are annotations, and so are names of
   // schemas without references in them.
   EXPECT_TRUE(Refusal(R"({"type":"string","enumNames":["a"],"nullable":true,

@@ -11,6 +11,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/engine.h"
+#include "model/transformer/head_tap.h"
+#include "model/transformer/transformer.h"
 #include "tests/model/transformer/random_engine.h"
 #include "tests/support/error_texts.h"
 #include "tests/support/generate.h"

@@ -268,9 +268,8 @@ TEST(HeadTraceChecksTest, RefusesHeadsThatSeeTwoSequences) {
   const auto weights = Transformer::Create(random.description(), kF32Formats);
   ASSERT_TRUE(weights.ok()) << weights.status();
   for (const bool cross : {false, true}) {
-    EXPECT_THAT(
-        CheckTracedHead(**weights, /*decoder=*/true, {.cross = cross}),
-        IsError(absl::StatusCode::kInvalidArgument, "softmax"));
+    EXPECT_THAT(CheckTracedHead(**weights, /*decoder=*/true, {.cross = cross}),
+                IsError(absl::StatusCode::kInvalidArgument, "softmax"));
   }
   EXPECT_EQ(CheckTracedHead(**weights, /*decoder=*/false, {}),
             absl::OkStatus());

@@ -1,5 +1,7 @@
 #include "model/families/t5gemma.h"
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <string>
 #include <utility>
@@ -169,9 +171,11 @@ FamilyModel LoadT5Gemma2(const nlohmann::json& json, const Weights* weights,
   const bool both = encoder.stack.layers > 0 && decoder.stack.layers > 0;
   if (both && (encoder.stack.d_model != decoder.stack.d_model ||
                encoder.stack.vocabulary != decoder.stack.vocabulary)) {
-    config->Report("decoder", config->Find("decoder"),
-                   "its hidden_size and vocab_size must be those of the "
-                   "encoder's text_config");
+    problems->push_back(fmt::format(
+        "config.json: decoder has hidden_size {} and vocab_size {}; they must "
+        "be those of the encoder's text_config, {} and {}",
+        decoder.stack.d_model, decoder.stack.vocabulary, encoder.stack.d_model,
+        encoder.stack.vocabulary));
   }
   TensorReader* const tensors = family.OpenTensors("model.");
   if (tensors == nullptr) return model;

@@ -244,8 +244,7 @@ void Decoder::Group(std::span<const Item> items) {
       }
       if (stack_.layers[0].self_attention.merged) {
         AttentionGroup& merged = readings_[group].self.back();
-        merged.source_blocks =
-            item.source->cross_tables[group].blocks.data();
+        merged.source_blocks = item.source->cross_tables[group].blocks.data();
         merged.source_keys = cross.keys;
         merged.source_maps = cross.maps;
       }

@@ -28,8 +28,7 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
                  const AttentionDescription& tensors,
                  const LayerDescription* layer, const Numbers& numbers,
                  std::vector<double>* maps, std::vector<KeysValues>* made,
-                 const Matrix* values = nullptr,
-                 const Matrix* source = nullptr,
+                 const Matrix* values = nullptr, const Matrix* source = nullptr,
                  std::vector<double>* source_maps = nullptr);
 
 // Latent attention in the absorbed form that LatentDescription gives. Appends

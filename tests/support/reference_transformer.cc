@@ -251,23 +251,23 @@ Matrix RunStack(const StackDescription& stack, std::span<const int32_t> ids,
       self_maps->insert(self_maps->end(), stack.heads * x.rows * x.rows, 0);
       made.emplace_back();
     } else {
-      x = Sublayer(
-          stack, layer.self_attention_norms, x, layer_input,
-          [&](const Matrix& in) {
-            if (layer.recurrence) {
-              self_maps->insert(self_maps->end(),
-                                stack.heads * in.rows * in.rows, 0);
-              return reference::Recurrence(in, *layer.recurrence, numbers);
-            }
-            if (layer.self_attention.latent) {
-              return reference::LatentAttention(in, stack, layer.self_attention,
-                                                numbers, self_maps);
-            }
-            return reference::Attention(
-                in, in, stack, layer.self_attention, &layer, numbers, self_maps,
-                &made, /*values=*/nullptr,
-                layer.merges() ? &source_states : nullptr, cross_maps);
-          });
+      x = Sublayer(stack, layer.self_attention_norms, x, layer_input,
+                   [&](const Matrix& in) {
+                     if (layer.recurrence) {
+                       self_maps->insert(self_maps->end(),
+                                         stack.heads * in.rows * in.rows, 0);
+                       return reference::Recurrence(in, *layer.recurrence,
+                                                    numbers);
+                     }
+                     if (layer.self_attention.latent) {
+                       return reference::LatentAttention(
+                           in, stack, layer.self_attention, numbers, self_maps);
+                     }
+                     return reference::Attention(
+                         in, in, stack, layer.self_attention, &layer, numbers,
+                         self_maps, &made, /*values=*/nullptr,
+                         layer.merges() ? &source_states : nullptr, cross_maps);
+                   });
     }
     if (layer.cross_attention && !layer.merges()) {
       x = Sublayer(

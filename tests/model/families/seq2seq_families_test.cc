@@ -179,6 +179,21 @@ TEST(Seq2SeqFamiliesTest, T5Gemma2MergesBothAttentions) {
   EXPECT_THAT(folder.LoadWithoutWeights(), ElementsAre(ErrorAt("decoder")));
 }
 
+TEST(Seq2SeqFamiliesTest, TakesT5Gemma2sPublishedSizes) {
+  Folder folder("t5gemma2.generate");
+  const nlohmann::json sizes = {
+      {"hidden_size", 640},           {"intermediate_size", 2048},
+      {"num_hidden_layers", 18},      {"num_attention_heads", 4},
+      {"num_key_value_heads", 1},     {"head_dim", 256},
+      {"query_pre_attn_scalar", 256}, {"sliding_window", 512},
+      {"vocab_size", 262144},         {"max_position_embeddings", 131072},
+      {"layer_types", nullptr}};
+  folder.config["encoder"]["text_config"].update(sizes);
+  folder.config["decoder"].update(sizes);
+  EXPECT_THAT(folder.LoadWithoutWeights(), IsEmpty());
+  EXPECT_EQ(folder.description.decoder->layers, 18);
+}
+
 TEST(Seq2SeqFamiliesTest, RefusesOtherHeads) {
   for (const char* name :
        {"bart.generate", "t5.generate", "led.generate", "longt5.generate",

@@ -11,6 +11,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/engine.h"
+#include "model/transformer/head_tap.h"
+#include "model/transformer/transformer.h"
 #include "tests/model/transformer/random_engine.h"
 #include "tests/support/error_texts.h"
 #include "tests/support/generate.h"
@@ -266,9 +268,8 @@ TEST(HeadTraceChecksTest, RefusesHeadsThatSeeTwoSequences) {
   const auto weights = Transformer::Create(random.description(), kF32Formats);
   ASSERT_TRUE(weights.ok()) << weights.status();
   for (const bool cross : {false, true}) {
-    EXPECT_THAT(
-        CheckTracedHead(**weights, /*decoder=*/true, {.cross = cross}),
-        IsError(absl::StatusCode::kInvalidArgument, "softmax"));
+    EXPECT_THAT(CheckTracedHead(**weights, /*decoder=*/true, {.cross = cross}),
+                IsError(absl::StatusCode::kInvalidArgument, "softmax"));
   }
   EXPECT_EQ(CheckTracedHead(**weights, /*decoder=*/false, {}),
             absl::OkStatus());

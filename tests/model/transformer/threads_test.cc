@@ -347,7 +347,9 @@ Bits Generate(Engine* engine) {
 }
 
 TEST(DecoderThreadsTest, BitsOfStepsDoNotDependOnThem) {
-  for (const Shape& shape : {kMarian, kRotary, kExperts}) {
+  Shape merged = kRotary;
+  merged.merged = true;
+  for (const Shape& shape : {kMarian, kRotary, kExperts, merged}) {
     ExpectSameBits(RandomTransformer(shape, 2).description(), Decode);
   }
 }

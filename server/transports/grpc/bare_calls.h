@@ -26,8 +26,8 @@ class BareCalls {
 
   // Returns true if another call may begin, or another connection end.
   bool Ready(absl::Time now) {
-    balance_ = std::min(
-        kBurst, balance_ + kPerSecond * absl::ToDoubleSeconds(now - counted_at_));
+    balance_ = std::min(kBurst, balance_ + kPerSecond * absl::ToDoubleSeconds(
+                                                            now - counted_at_));
     counted_at_ = now;
     return balance_ >= 0;
   }

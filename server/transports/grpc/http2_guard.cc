@@ -92,10 +92,10 @@ absl::StatusOr<size_t> Http2Guard::OnClient(std::string_view bytes,
     bytes.remove_prefix(1);
     ++preface_;
   }
-  while (!bytes.empty() && to_grpc->size() < kMostMade &&
-         said_.size() < kMostMade &&
-         ((balance_ >= 0 && MayBegin() && !turn_over()) ||
-          !client_.between())) {
+  while (
+      !bytes.empty() && to_grpc->size() < kMostMade &&
+      said_.size() < kMostMade &&
+      ((balance_ >= 0 && MayBegin() && !turn_over()) || !client_.between())) {
     absl::Status status;
     if (client_.payload() > 0) {
       const std::string_view payload = bytes.substr(0, client_.payload());

@@ -66,7 +66,8 @@ class Http2Guard {
   // About how many bytes it prepares for either side before they are sent.
   static constexpr size_t kMostMade = 64 << 10;
 
-  // How many calls of a connection are judged before the others have their turn.
+  // How many calls of a connection are judged before the others have their
+  // turn.
   static constexpr int kHeadsATurn = 32;
 
   // The fate of a call.
@@ -124,8 +125,8 @@ class Http2Guard {
     MessageReader messages;
     std::unique_ptr<CallInTransit> call;      // may be null
     std::unique_ptr<OpenCalls::Place> place;  // may be null
-    bool bare = true;    // no message has come
-    bool paced = false;  // counted by bare_calls_
+    bool bare = true;                         // no message has come
+    bool paced = false;                       // counted by bare_calls_
   };
 
   absl::Status OnClientFrame(const FrameHead& head, std::string* to_grpc);

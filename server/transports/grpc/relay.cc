@@ -171,8 +171,7 @@ int RelayImpl::WaitMilliseconds() const {
   if (next == absl::InfiniteFuture()) return -1;
   // Rounded up, so that it does not wake too early.
   if (next <= now_) return 0;
-  const absl::Duration left =
-      std::min(next - now_, absl::Hours(1));
+  const absl::Duration left = std::min(next - now_, absl::Hours(1));
   return static_cast<int>(absl::ToInt64Milliseconds(left) + 1);
 }
 

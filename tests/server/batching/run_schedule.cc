@@ -161,7 +161,7 @@ class CheckedEngine : public ForwardingEngine {
 };
 
 // The result of the request on an engine of its own.
-RequestResult Alone(const Loaded& loaded, const Request& scheduled) {
+absl::StatusOr<RequestResult> Alone(const Loaded& loaded, const Request& scheduled) {
   std::unique_ptr<Engine> engine = NewEngine(loaded, kLargeCache);
   const EngineLimits limits = engine->limits();
   Request request = scheduled;
@@ -172,7 +172,7 @@ RequestResult Alone(const Loaded& loaded, const Request& scheduled) {
                      std::move(engine));
   batch.Add(Queued(1, std::move(request), limits));
   while (!batch.empty()) batch.Iterate();
-  return *observer->Wait();
+  return observer->Wait();
 }
 
 std::string Difference(const RequestResult& a, const RequestResult& b) {
@@ -365,7 +365,9 @@ class Run {
         return "streamed tokens are not those of the answer";
       }
     }
-    const std::string difference = Difference(*result, Alone(loaded_, request));
+    const auto alone = Alone(loaded_, request);
+    if (!alone.ok()) return "an answer to what fails alone";
+    const std::string difference = Difference(*result, *alone);
     return difference.empty() ? "" : "other than alone: " + difference;
   }
 
@@ -386,6 +388,11 @@ class Run {
         break;
       case absl::StatusCode::kResourceExhausted:
         scheduled = schedule_.fails >= 0;
+        break;
+      case absl::StatusCode::kInvalidArgument:
+        // Its constraint and its other rules left no token.
+        scheduled =
+            Alone(loaded_, job.scheduled->request).status() == status;
         break;
       default:
         break;

@@ -69,5 +69,10 @@ TEST(ScheduleSimulation, EveryAnswerHasTheBitsThatItHasAlone) {
   std::signal(SIGABRT, before);
 }
 
+// No bigram may come twice in 22 tokens, and a constraint lets nine follow "b".
+TEST(ScheduleSimulation, ARequestWhoseRulesLeaveNoTokenFailsAsItDoesAlone) {
+  RunSeed(7840);
+}
+
 }  // namespace
 }  // namespace trivium

@@ -167,8 +167,8 @@ std::vector<TextSpan> CutAtMarks(std::string_view text, TextSpan sentence) {
       const bool path = IsPathMark(mark);
       return (path || IsBorderMark(mark)) && IsSpaceBefore(own, at) &&
              IsSpaceAt(own, end) &&
-             (!path || (IsBetweenSteps(own, at, end) &&
-                        !(mark == 0xBB && quotes)));
+             (!path ||
+              (IsBetweenSteps(own, at, end) && !(mark == 0xBB && quotes)));
     };
     if (is_border()) {
       add(at);

@@ -34,6 +34,31 @@ bool IsSpaceAt(std::string_view text, size_t at) {
   return at == text.size() || u_isUWhiteSpace(FirstCharacter(text.substr(at)));
 }
 
+// True for marks that separate the steps of a path, as in "Home > Events", and
+// may stand in sentences, too.
+bool IsPathMark(UChar32 c) {
+  constexpr UChar32 kMarks[] = {'>', '/', 0xBB /* » */, 0x2192 /* → */,
+                                0x21D2 /* ⇒ */};
+  return std::find(std::begin(kMarks), std::end(kMarks), c) != std::end(kMarks);
+}
+
+// True if the mark at [at, end), which has spaces around it, stands between two
+// words of more than a letter, the second with a capital: "a > b" is a formula.
+bool IsBetweenSteps(std::string_view text, size_t at, size_t end) {
+  const auto is_letter = [&](size_t place) {
+    return place < text.size() && u_isalpha(FirstCharacter(text.substr(place)));
+  };
+  size_t before = at;
+  for (int i = 0; i < 3; ++i) {  // a space and two letters
+    if (before == 0) return false;
+    before -= LastCharacterSize(text.substr(0, before));
+    if (i > 0 && !is_letter(before)) return false;
+  }
+  const size_t word = end + 1;
+  return is_letter(word) && u_isupper(FirstCharacter(text.substr(word))) &&
+         is_letter(word + FirstCodePoint(text.substr(word)).size);
+}
+
 // A mark such as "a)" or "(2)" that begins an item of a list.
 struct Enumerator {
   TextSpan span;
@@ -123,6 +148,8 @@ std::vector<TextSpan> CutAtMarks(std::string_view text, TextSpan sentence) {
     if (part.begin < part.end) parts.push_back(part);
   };
   const std::vector<TextSpan> enumerators = EnumeratorsIn(own);
+  // French quotations have spaces within.
+  const bool quotes = own.find("«") != own.npos;
   auto next = enumerators.begin();
   for (size_t at = 0; at < own.size();) {
     if (next != enumerators.end() && next->begin == at) {
@@ -133,12 +160,17 @@ std::vector<TextSpan> CutAtMarks(std::string_view text, TextSpan sentence) {
     }
     const CodePoint c = FirstCodePoint(own.substr(at));
     const size_t end = at + c.size;
-    // A tab that indents a line is no border.
-    const bool border = c.value == '\t'
-                            ? !IsSpaceBefore(own, at)
-                            : IsBorderMark(static_cast<UChar32>(c.value)) &&
-                                  IsSpaceBefore(own, at) && IsSpaceAt(own, end);
-    if (border) {
+    const auto mark = static_cast<UChar32>(c.value);
+    const auto is_border = [&] {
+      // A tab that indents a line is none.
+      if (mark == '\t') return !IsSpaceBefore(own, at);
+      const bool path = IsPathMark(mark);
+      return (path || IsBorderMark(mark)) && IsSpaceBefore(own, at) &&
+             IsSpaceAt(own, end) &&
+             (!path ||
+              (IsBetweenSteps(own, at, end) && !(mark == 0xBB && quotes)));
+    };
+    if (is_border()) {
       add(at);
       begin = end;
     }

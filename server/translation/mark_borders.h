@@ -11,9 +11,10 @@ namespace trivium {
 // Returns the parts of a sentence between marks that separate items, such as
 // the "|" of "Home | Events" and bullets. A mark has white space on both sides,
 // or is at an end of the sentence. Tabs between words, as in a table's row, and
-// the numbers of a list in one line, as in "a) red b) blue", are marks, too.
-// The parts have neither marks nor white space at their ends. Returns the
-// sentence itself if it has no marks; none if it is all marks.
+// the numbers of a list in one line, as in "a) red b) blue", are marks, too,
+// and so are the signs of a path, as in "Home > Events". The parts have neither
+// marks nor white space at their ends. Returns the sentence itself if it has no
+// marks; none if it is all marks.
 std::vector<TextSpan> CutAtMarks(std::string_view text, TextSpan sentence);
 
 }  // namespace trivium

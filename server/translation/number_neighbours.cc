@@ -286,22 +286,33 @@ TextEdit CurrencyEdit(std::string_view text, TextSpan number,
   return {{end, end}, english ? sign : " " + sign};
 }
 
-// Returns edits that move the sign of an amount to where the language has it.
+// Returns edits that move the sign of an amount to where the language has it:
+// "$5 million", "5 Millionen $". No sign stands beside the currency's name.
 std::vector<TextEdit> SignEdits(std::string_view text, TextSpan number,
                                 bool english) {
   for (const Currency& one : kCurrencies) {
     if (one.sign.empty() || one.code.empty()) continue;
     const std::string sign(one.sign);
     const auto begin = BeginOfSignBefore(text, number.begin, one);
-    if (!english && begin && text.substr(*begin).starts_with(sign) &&
-        !HasLetterBefore(text, *begin)) {
-      const size_t end = BehindMultiplier(text, number.end);
-      return {{{*begin, number.begin}}, {{end, end}, " " + sign}};
-    }
     const auto end = EndOfSignBehind(text, number.end, one);
-    if (english && end && text.substr(0, *end).ends_with(sign)) {
+    const bool behind = end && text.substr(0, *end).ends_with(sign);
+    if (english) {
+      if (!behind) continue;
       return {{{number.begin, number.begin}, sign}, {{number.end, *end}}};
     }
+    const size_t amount = behind ? *end : number.end;
+    const size_t multiplier = BehindMultiplier(text, amount);
+    TextSpan old = {number.end, amount};  // the sign, where it is wrong
+    if (begin && text.substr(*begin).starts_with(sign) &&
+        !HasLetterBefore(text, *begin)) {
+      old = {*begin, number.begin};
+    } else if (!behind || multiplier == amount) {
+      continue;
+    }
+    if (HasNameAt(text, multiplier + SpaceAt(text, multiplier), one)) {
+      return {{old}};
+    }
+    return {{old}, {{multiplier, multiplier}, " " + sign}};
   }
   return {};
 }

@@ -27,6 +27,20 @@ TEST(MarkBordersTest, CutsAtMarksBetweenItems) {
   EXPECT_THAT(Cut("| a | b |"), ElementsAre("a", "b"));
 }
 
+TEST(MarkBordersTest, CutsAtTheSignsOfAPath) {
+  EXPECT_THAT(Cut("Home > Events » News → Über uns"),
+              ElementsAre("Home", "Events", "News", "Über uns"));
+  EXPECT_THAT(Cut("Go to Settings > General."),
+              ElementsAre("Go to Settings", "General."));
+  EXPECT_THAT(Cut("Damen / Herren"), ElementsAre("Damen", "Herren"));
+  for (const char* const prose :
+       {"5 < 6 and 7 > 3", "if A > B and x > Yes", "from left → right",
+        "Il dit « Bonjour » Marie", "and / or", "> The cat", "a >",
+        "Paris/Berlin", "»Komm!« Er"}) {
+    EXPECT_THAT(Cut(prose), ElementsAre(prose));
+  }
+}
+
 TEST(MarkBordersTest, CutsAtTabsBetweenWords) {
   EXPECT_THAT(Cut("Name\tPrice\t\tRed wine"),
               ElementsAre("Name", "Price", "Red wine"));

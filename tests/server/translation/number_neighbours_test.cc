@@ -61,6 +61,10 @@ TEST(NumberNeighboursTest, ALostCurrencyIsPutBack) {
 TEST(NumberNeighboursTest, SignsStandWhereTheLanguageHasThem) {
   EXPECT_EQ(ToGerman("$20, €30 and £4 million", "$20, 30 € und £4 Millionen"),
             "20 $, 30 € und 4 Millionen £");
+  EXPECT_EQ(ToGerman("a $6 million bill", "eine 6 $ Millionen Rechnung"),
+            "eine 6 Millionen $ Rechnung");
+  EXPECT_EQ(ToGerman("$5 million", "$5 Millionen Dollar"),
+            "5 Millionen Dollar");
   EXPECT_EQ(ToEnglish("19,99 €, 5,50 £", "€19.99, 5.50 £."), "€19.99, £5.50.");
   EXPECT_EQ(ToGerman("5 and US$7", "5 $ und US$7"), "5 $ und US$7");
 }

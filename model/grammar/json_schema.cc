@@ -114,7 +114,11 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Values(const Schema& schema,
     if (!joined.ok()) return Joined(pointer, joined.status());
     return Joined(pointer, Any(*joined, pointer, depth + 1));
   }
-  for (const char* keyword : {kVariants, "anyOf", "oneOf"}) {
+  const bool conditional = SchemaDocument::ComesOfConditions(schema);
+  if (conditional && schema.contains(kVariants)) {
+    return Alternatives(schema, kVariants, pointer, depth);
+  }
+  for (const char* keyword : {"anyOf", "oneOf"}) {
     if (schema.contains(keyword)) {
       return Alternatives(schema, keyword, pointer, depth);
     }
@@ -123,7 +127,9 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Values(const Schema& schema,
     return Listed(schema, pointer, types);
   }
   if (!SchemaDocument::Restricts(schema)) return text_.Value();
-  if (const auto excluded = schema.find(kExcluded); excluded != schema.end()) {
+  const Schema* const excluded =
+      conditional ? PartAt(schema, kExcluded) : nullptr;
+  if (excluded != nullptr) {
     for (const Schema& value : *excluded) {
       if (value.is_structured() && (TypeOf(value) & types) != 0) {
         return SchemaError(pointer,
@@ -153,8 +159,7 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Values(const Schema& schema,
         Number(schema, pointer, (types & kFractionType) == 0));
     choices.push_back(number);
   }
-  const auto excluded = schema.find(kExcluded);
-  if (excluded == schema.end()) {
+  if (excluded == nullptr) {
     if (types & kBooleanType) choices.push_back(text_.Boolean());
     if (types & kNullType) choices.push_back(text_.Null());
     return grammar_.Choice(std::move(choices));
@@ -411,6 +416,19 @@ size_t OrderedSteps(std::string_view text) {
   return steps;
 }
 
+// True if an object has a name that begins like the keywords of joined schemas.
+bool HasMarkedName(const Schema& value) {
+  if (!value.is_structured()) return false;
+  for (const auto& [name, part] : value.items()) {
+    if (value.is_object() && (name.starts_with(kConditionMark) ||
+                              name.starts_with(kFurtherPatterns[0]))) {
+      return true;
+    }
+    if (HasMarkedName(part)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 absl::StatusOr<Grammar> GrammarOfJsonSchema(std::string_view schema,
@@ -431,6 +449,12 @@ absl::StatusOr<Grammar> GrammarOfJsonSchema(std::string_view schema,
   Schema root = Schema::parse(schema.begin(), schema.end(),
                               /*cb=*/nullptr, /*allow_exceptions=*/false);
   if (root.is_discarded()) return SchemaError("#", "the schema is not JSON");
+  // JSON writes these characters as escapes only, and few schemas have any.
+  if (schema.find("\\u000") != schema.npos && HasMarkedName(root)) {
+    return SchemaError("#",
+                       "no name in a schema may begin with \\u0001 or \\u0002; "
+                       "rename it");
+  }
   if (root.is_object()) {
     // The name of the whole schema, which nothing here refers to.
     root.erase("$id");

@@ -95,8 +95,8 @@ class SchemaCompiler {
   absl::StatusOr<NumberBounds> BoundsOf(const Schema& schema,
                                         const std::string& pointer,
                                         bool integer);
-  // The decimals without an exponent that are none of the excluded ones; nothing
-  // if none is excluded.
+  // The decimals without an exponent that are none of the excluded ones;
+  // nothing if none is excluded.
   absl::StatusOr<std::optional<CharDfa>> NotExcluded(
       const Schema& schema, const std::string& pointer);
   absl::StatusOr<ExpressionId> Array(const Schema& schema,

@@ -361,14 +361,30 @@ bool SchemaDocument::ForbidsAll(const Schema& schema) {
 }
 
 bool SchemaDocument::HasConditions(const Schema& schema) {
-  for (const auto& [key, value] : schema.items()) {
-    if (key == "not" || key == "if" || key == "dependentRequired" ||
-        key == "dependentSchemas" || key == "dependencies" ||
-        key == "unevaluatedProperties") {
-      return true;
+  constexpr std::string_view kConditions[] = {"not",
+                                              "if",
+                                              "dependentRequired",
+                                              "dependentSchemas",
+                                              "dependencies",
+                                              "unevaluatedProperties"};
+  for (const auto& [name, value] : schema.get_ref<const Schema::object_t&>()) {
+    const std::string_view key = name;
+    // Most schemas have none.
+    if (key.empty() || std::string_view("nidu").find(key[0]) == key.npos) {
+      continue;
+    }
+    for (const std::string_view condition : kConditions) {
+      if (key == condition) return true;
     }
   }
   return false;
+}
+
+bool SchemaDocument::ComesOfConditions(const Schema& schema) {
+  const auto& members = schema.get_ref<const Schema::object_t&>();
+  return std::any_of(members.begin(), members.end(), [](const auto& member) {
+    return member.first.starts_with(kConditionMark);
+  });
 }
 
 absl::Status SchemaDocument::CheckKeywords(const Schema& schema,
@@ -454,7 +470,9 @@ absl::StatusOr<JsonTypes> SchemaDocument::TypesOf(
     for (const Schema& value : *found) values |= TypeOf(value);
     types &= values;
   }
-  if (schema.contains(kNotInteger)) types &= ~kIntegerType;
+  if (ComesOfConditions(schema) && schema.contains(kNotInteger)) {
+    types &= ~kIntegerType;
+  }
   return types;
 }
 

@@ -26,20 +26,24 @@ class SchemaMembers
 };
 using Schema = nlohmann::basic_json<SchemaMembers>;
 
-// Keywords of joined schemas.
+// Keywords of joined schemas. They begin with marks, so that no schema of a
+// request has them (GrammarOfJsonSchema refuses such names).
 // Further patterns.
-inline constexpr char kFurtherPatterns[] = "patterns of allOf";
+inline constexpr char kFurtherPatterns[] = "\2patterns of allOf";
+// The following come of conditions only. One look at a schema tells that it has
+// none of them.
+inline constexpr char kConditionMark = '\1';
 // Patterns that a string must not match.
-inline constexpr char kOtherPatterns[] = "patterns of not";
+inline constexpr char kOtherPatterns[] = "\1patterns of not";
 // Values that the value must not be.
-inline constexpr char kExcluded[] = "values of not";
+inline constexpr char kExcluded[] = "\1values of not";
 // The value is no integer: the opposite of that type.
-inline constexpr char kNotInteger[] = "type of not";
+inline constexpr char kNotInteger[] = "\1type of not";
 // Schemas of which a value meets one, like anyOf: what conditions (if, not,
 // dependentRequired) come to. Some of them may be impossible.
-inline constexpr char kVariants[] = "variants";
+inline constexpr char kVariants[] = "\1variants";
 // unevaluatedProperties beside a choice of schemas, which name properties.
-inline constexpr char kUnnamed[] = "properties that no choice names";
+inline constexpr char kUnnamed[] = "\1properties that no choice names";
 
 // The types of JSON values, one bit each. An integer is a number, too.
 using JsonTypes = uint32_t;
@@ -95,6 +99,8 @@ class SchemaDocument {
   bool NamesByConditions(const Schema& schema, int depth) const;
   // True if the schema has a keyword that Merge turns into kVariants.
   static bool HasConditions(const Schema& schema);
+  // True if the schema has a keyword that comes of conditions.
+  static bool ComesOfConditions(const Schema& schema);
   // Refuses keywords that are not supported if they concern one of `types`, and
   // misspelt ones. Other keywords that are not known are annotations.
   static absl::Status CheckKeywords(const Schema& schema, JsonTypes types,

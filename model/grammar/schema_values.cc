@@ -159,6 +159,7 @@ absl::StatusOr<SchemaCompiler::Conditions> SchemaCompiler::ConditionsOf(
       conditions.push_back({place, std::move(also.texts), also.negative});
     }
   }
+  if (!SchemaDocument::ComesOfConditions(schema)) return conditions;
   if (const auto other = schema.find(kOtherPatterns);
       other != schema.end() && other->is_array()) {
     for (const Schema& pattern : *other) {
@@ -335,6 +336,7 @@ absl::StatusOr<SchemaCompiler::NumberBounds> SchemaCompiler::BoundsOf(
 absl::StatusOr<std::optional<CharDfa>> SchemaCompiler::NotExcluded(
     const Schema& schema, const std::string& pointer) {
   std::optional<CharDfa> others;
+  if (!SchemaDocument::ComesOfConditions(schema)) return others;
   if (schema.contains(kNotInteger)) {
     TRIVIUM_ASSIGN_OR_RETURN(others, At(pointer, Fractions(work_)));
   }

@@ -61,8 +61,8 @@ void PlanKeyValues(const TransformerDescription& description, KvType type,
 // The bytes of a token table that is not shared with the output projection.
 int64_t TableBytes(const TensorView& tokens, const Formats& formats) {
   if (formats.weights == WeightType::kF32) return 4 * tokens.elements();
-  if (InGroups(formats.weights) &&
-      tokens.packed == nullptr && BlockElements(tokens.dtype) > 1) {
+  if (InGroups(formats.weights) && tokens.packed == nullptr &&
+      BlockElements(tokens.dtype) > 1) {
     return tokens.elements() / BlockElements(tokens.dtype) *
            DTypeSize(tokens.dtype);
   }

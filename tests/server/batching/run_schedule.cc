@@ -161,7 +161,8 @@ class CheckedEngine : public ForwardingEngine {
 };
 
 // The result of the request on an engine of its own.
-absl::StatusOr<RequestResult> Alone(const Loaded& loaded, const Request& scheduled) {
+absl::StatusOr<RequestResult> Alone(const Loaded& loaded,
+                                    const Request& scheduled) {
   std::unique_ptr<Engine> engine = NewEngine(loaded, kLargeCache);
   const EngineLimits limits = engine->limits();
   Request request = scheduled;
@@ -391,8 +392,7 @@ class Run {
         break;
       case absl::StatusCode::kInvalidArgument:
         // Its constraint and its other rules left no token.
-        scheduled =
-            Alone(loaded_, job.scheduled->request).status() == status;
+        scheduled = Alone(loaded_, job.scheduled->request).status() == status;
         break;
       default:
         break;

@@ -55,8 +55,8 @@ class ConnectionTableTest : public testing::Test {
                             /*watch=*/false};
   IncomingMessages incoming_{&overload_, &metrics_, 8 << 20};
   UniqueFd epoll_{epoll_create1(EPOLL_CLOEXEC)};
-  ConnectionTable table_{epoll_.get(), &bare_calls_, &metrics_, 100, kAge,
-                         kGrace};
+  ConnectionTable table_{epoll_.get(), &bare_calls_, &metrics_,
+                         100,          kAge,         kGrace};
   UniqueFd client_, grpc_;  // the far ends of the connection added last
 };
 
@@ -94,8 +94,7 @@ TEST_F(ConnectionTableTest, EndsCallsOfClientsThatAreGoneAtABoundedRate) {
   constexpr uint32_t kCalls = 90;
   std::string calls = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
   for (uint32_t i = 0; i < kCalls; ++i) {
-    calls += std::string("\0\0\0\1\4\0\0\0", 8) +
-             static_cast<char>(2 * i + 1);
+    calls += std::string("\0\0\0\1\4\0\0\0", 8) + static_cast<char>(2 * i + 1);
   }
   std::vector<UniqueFd> clients, grpcs;
   for (uint64_t id = 1; id <= kConnections; ++id) {
@@ -141,9 +140,8 @@ TEST_F(ConnectionTableTest, EndsCallsOfClientsThatAreGoneAtABoundedRate) {
     table_.MoveDue(now_);
   }
   EXPECT_EQ(open(), 0);
-  EXPECT_GT(now_ - begin,
-            absl::Seconds((kConnections - at_once - 1) * kCalls /
-                          BareCalls::kPerSecond));
+  EXPECT_GT(now_ - begin, absl::Seconds((kConnections - at_once - 1) * kCalls /
+                                        BareCalls::kPerSecond));
   EXPECT_EQ(table_.next_due(now_), absl::InfiniteFuture());
 }
 

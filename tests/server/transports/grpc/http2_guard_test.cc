@@ -326,8 +326,7 @@ TEST_F(Http2GuardTest, CallsWithoutAMessageAreBegunAtABoundedRate) {
     return begun;
   };
   // Each connection has its free calls, and learns by the next that it rests.
-  EXPECT_LE(offer(),
-            BareCalls::kBurst + (BareCalls::kFree + 1) * kConnections);
+  EXPECT_LE(offer(), BareCalls::kBurst + (BareCalls::kFree + 1) * kConnections);
   EXPECT_EQ(offer(), 0);
   EXPECT_GT(guards.back().resume(), now_);
   const absl::Time begin = now_;

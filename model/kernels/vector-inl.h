@@ -91,22 +91,25 @@ struct PlacedSum {
 
   hn::Vec<F32> at[kVectors];
 
-  HWY_INLINE PlacedSum() {
-    for (auto& one : at) one = hn::Zero(F32());
-  }
-  HWY_INLINE float Get() const {
-    hn::Vec<F32> sum[kVectors];
-    HWY_UNROLL(8)
-    for (int v = 0; v < kVectors; ++v) sum[v] = at[v];
-    HWY_UNROLL(4)
-    for (int half = kVectors / 2; half > 0; half /= 2) {
-      HWY_UNROLL(8)
-      for (int v = 0; v < half; ++v) sum[v] = hn::Add(sum[v], sum[v + half]);
-    }
-    return SumOfHalves(F32(), sum[0]);
-  }
+  HWY_INLINE PlacedSum()
+      : PlacedSum(std::make_integer_sequence<int, kVectors>()) {}
+  HWY_INLINE float Get() const { return SumOfHalves(F32(), Fold<0, 1>()); }
 
  private:
+  // A loop would become a call that keeps the sums in memory.
+  template <int... kVector>
+  HWY_INLINE explicit PlacedSum(std::integer_sequence<int, kVector...>)
+      : at{(static_cast<void>(kVector), hn::Zero(F32()))...} {}
+  // Returns the sum of each kStep-th vector from kFirst on.
+  template <int kFirst, int kStep>
+  HWY_INLINE hn::Vec<F32> Fold() const {
+    if constexpr (kStep == kVectors) {
+      return at[kFirst];
+    } else {
+      return hn::Add(Fold<kFirst, 2 * kStep>(),
+                     Fold<kFirst + kStep, 2 * kStep>());
+    }
+  }
   // Not SumOfLanes, whose order depends on the instruction set.
   template <class D>
   static HWY_INLINE float SumOfHalves(D d, hn::Vec<D> v) {
@@ -185,18 +188,23 @@ HWY_INLINE hn::Vec<F32>& PlaceOf(Some some, RowSum& sum) {
   return sum.at[some.kTurn % RowSum::kVectors];
 }
 
-// Calls function(offset, WholeVector or PartVector) for the values from i on,
-// less than kTurns vectors.
+// Calls function(offset, PartVector) for the values from i on, of less than
+// kTurns vectors.
 template <int kTurn, class D, class F>
 HWY_INLINE void ForLastVectors(D d, int i, int n, F& function) {
+  if (i >= n) return;
   const int lanes = static_cast<int>(hn::Lanes(d));
+  function(i, PartVector<kTurn>{n - i < lanes ? n - i : lanes});
   if constexpr (kTurn + 1 < kTurns) {
-    if (i + lanes <= n) {
-      function(i, WholeVector<kTurn>());
-      return ForLastVectors<kTurn + 1>(d, i + lanes, n, function);
-    }
+    ForLastVectors<kTurn + 1>(d, i + lanes, n, function);
   }
-  if (i < n) function(i, PartVector<kTurn>{n - i});
+}
+
+// Calls function(offset, WholeVector) for kTurns vectors from i on.
+template <class F, int... kTurn>
+HWY_INLINE void CallTurns(int i, int lanes, F& function,
+                          std::integer_sequence<int, kTurn...>) {
+  (function(i + kTurn * lanes, WholeVector<kTurn>()), ...);
 }
 
 // Calls function(offset, WholeVector or PartVector) until n values are
@@ -204,14 +212,9 @@ HWY_INLINE void ForLastVectors(D d, int i, int n, F& function) {
 template <class D, class F>
 HWY_INLINE void ForEachVector(D d, int n, F function) {
   const int lanes = static_cast<int>(hn::Lanes(d));
-  const auto whole = [&]<int... kTurn>(
-      int i, std::integer_sequence<int, kTurn...>) HWY_ATTR
-      __attribute__((always_inline)) {
-    (function(i + kTurn * lanes, WholeVector<kTurn>()), ...);
-  };
   int i = 0;
   for (; i + kTurns * lanes <= n; i += kTurns * lanes) {
-    whole(i, std::make_integer_sequence<int, kTurns>());
+    CallTurns(i, lanes, function, std::make_integer_sequence<int, kTurns>());
   }
   ForLastVectors<0>(d, i, n, function);
 }

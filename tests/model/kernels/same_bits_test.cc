@@ -46,7 +46,7 @@ std::vector<float> SomeNumbers(size_t count, std::mt19937* random) {
 }
 
 // Whole vectors of each width, and ends of every length.
-std::vector<int> Lengths() {
+std::vector<int> RowLengths() {
   std::vector<int> lengths = {576, 768, 1536};
   for (int n = 1; n <= 131; ++n) lengths.push_back(n);
   return lengths;
@@ -55,7 +55,7 @@ std::vector<int> Lengths() {
 TEST(SameBitsTest, Norms) {
   std::mt19937 random(1);
   BitsHash hash;
-  for (const int n : Lengths()) {
+  for (const int n : RowLengths()) {
     const std::vector<float> x = SomeNumbers(n, &random);
     const std::vector<float> residual = SomeNumbers(n, &random);
     const std::vector<float> gamma = SomeNumbers(n, &random);
@@ -74,7 +74,7 @@ TEST(SameBitsTest, Norms) {
 TEST(SameBitsTest, Activations) {
   std::mt19937 random(2);
   BitsHash hash;
-  for (const int n : Lengths()) {
+  for (const int n : RowLengths()) {
     const std::vector<float> x = SomeNumbers(n, &random);
     const std::vector<float> up = SomeNumbers(n, &random);
     std::vector<float> y(n);
@@ -97,7 +97,7 @@ TEST(SameBitsTest, Activations) {
 TEST(SameBitsTest, SumsOfExponentials) {
   std::mt19937 random(3);
   BitsHash hash;
-  for (const int n : Lengths()) {
+  for (const int n : RowLengths()) {
     const std::vector<float> logits = SomeNumbers(n, &random);
     std::vector<float> scratch(n);
     RowCandidates candidates;

@@ -37,7 +37,9 @@ json Texts(const std::vector<std::string>& texts) {
 
 class KserveRestTest : public HttpApiTest {
  protected:
-  KserveRestTest() {
+  KserveRestTest() : KserveRestTest(nullptr) {}
+  explicit KserveRestTest(IgnoredMembers* members) {
+    environment_.ignored_members = members;
     environment_.models
         .Add(ServedPuppet("encoder",
                           std::make_unique<PuppetModel>(Design::kEncoder)))
@@ -66,18 +68,27 @@ class KserveRestTest : public HttpApiTest {
   }
 };
 
-TEST_F(KserveRestTest, TritonsParametersChangeNothingUnlessTheServerIsStrict) {
-  const json request = {
-      {"inputs", {Texts({"abc"})}},
-      {"parameters",
-       {{"priority", 1}, {"timeout", 1000}, {"sequence_id", "a"}}}};
-  EXPECT_EQ(Post(kInfer, request.dump()).status, 200);
-  Stop();
-  IgnoredMembers strict(true);
-  environment_.ignored_members = &strict;
-  Start();
-  EXPECT_THAT(ErrorOf(request), HasSubstr("parameters.priority"));
-  Stop();
+class StrictKserveRestTest : public KserveRestTest {
+ protected:
+  StrictKserveRestTest() : KserveRestTest(&strict_) {}
+  ~StrictKserveRestTest() override { Stop(); }
+
+  IgnoredMembers strict_{/*strict=*/true};
+};
+
+json WithTritonsParameters() {
+  return {{"inputs", {Texts({"abc"})}},
+          {"parameters",
+           {{"priority", 1}, {"timeout", 1000}, {"sequence_id", "a"}}}};
+}
+
+TEST_F(KserveRestTest, TritonsParametersChangeNothing) {
+  EXPECT_EQ(Post(kInfer, WithTritonsParameters().dump()).status, 200);
+}
+
+TEST_F(StrictKserveRestTest, TritonsParametersAreRefused) {
+  EXPECT_THAT(ErrorOf(WithTritonsParameters()),
+              HasSubstr("parameters.priority"));
 }
 
 TEST_F(KserveRestTest, TranslatesTextsInJson) {

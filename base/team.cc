@@ -14,9 +14,6 @@
 // checks `asleep_`, so one of them always sees the other. Both writes are
 // exchanges, not sequentially consistent stores. They cost the same, but qemu
 // 7, when it emulates Arm, lets loads pass such stores.
-//
-// A member takes the memory that it is to fetch ahead during a run, since the
-// caller may name other memory as soon as the run has ended.
 
 namespace trivium {
 namespace {
@@ -33,18 +30,6 @@ void Pause() {
 #endif
 }
 
-// Fetches so many bytes between two looks at a signal.
-constexpr size_t kFetchAtOnce = 8 * 64;
-
-void FetchSome(std::span<const std::byte>* memory) {
-  const size_t size = std::min(kFetchAtOnce, memory->size());
-  for (size_t at = 0; at < size; at += 64) {
-    __builtin_prefetch(memory->data() + at, /*rw=*/0,
-                       /*locality: the second cache*/ 2);
-  }
-  *memory = memory->subspan(size);
-}
-
 }  // namespace
 
 void Team::Signal::Set(uint32_t value) {
@@ -54,14 +39,10 @@ void Team::Signal::Set(uint32_t value) {
   woken_.Signal();
 }
 
-void Team::Signal::WaitFor(uint32_t value, Memory* ahead) {
+void Team::Signal::WaitFor(uint32_t value) {
   for (int i = 0; i < kSpins; ++i) {
     if (value_.load(std::memory_order_acquire) == value) return;
-    if (ahead->empty()) {
-      Pause();
-    } else {
-      FetchSome(ahead);
-    }
+    Pause();
   }
   MutexLock lock(&mutex_);
   asleep_.exchange(true);
@@ -107,22 +88,22 @@ void Team::RunTogether(int items, int ranges, Work work) {
   RunRange(0);
   for (int thread = 1; thread < ranges; ++thread) {
     Member& member = *members_[thread - 1];
-    member.end.WaitFor(member.runs, &ahead_);
+    member.end.WaitFor(member.runs);
   }
 }
 
 void Team::RunRange(int thread) const {
-  (*work_)(Border(thread, items_, ranges_), Border(thread + 1, items_, ranges_),
-           thread);
+  const auto border = [this](int range) {
+    return static_cast<int>(static_cast<int64_t>(items_) * range / ranges_);
+  };
+  (*work_)(border(thread), border(thread + 1), thread);
 }
 
 void Team::Serve(int thread, Member* member) {
-  Memory ahead;
   for (uint32_t run = 1;; ++run) {
-    member->begin.WaitFor(run, &ahead);
+    member->begin.WaitFor(run);
     if (work_ == nullptr) return;
     RunRange(thread);
-    if (!member->ahead.empty()) ahead = std::exchange(member->ahead, {});
     member->end.Set(run);
   }
 }

@@ -3,11 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
-#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -55,31 +52,12 @@ class Team {
     if (items > 0) work(0, items, 0);
   }
 
-  // Returns the range of `thread` in such a run; an empty one if the thread
-  // takes no part.
-  std::pair<int, int> RangeOf(int thread, int items, int least) const {
-    const int ranges =
-        std::max(1, std::min(threads(), items / std::max(least, 1)));
-    if (thread >= ranges) return {items, items};
-    return {Border(thread, items, ranges), Border(thread + 1, items, ranges)};
-  }
-
-  // Names the memory that `thread` is likely to read soon after the next run.
-  // While the thread waits, it fetches this memory into its second cache, as
-  // far as there is time.
-  void FetchLater(int thread, std::span<const std::byte> memory) {
-    (thread == 0 ? ahead_ : members_[thread - 1]->ahead) = memory;
-  }
-
  private:
-  using Memory = std::span<const std::byte>;
-
   // A number that one thread sets and another waits for.
   class Signal {
    public:
     void Set(uint32_t value);
-    // Removes from `ahead` what it fetches meanwhile.
-    void WaitFor(uint32_t value, Memory* ahead);
+    void WaitFor(uint32_t value);
 
    private:
     std::atomic<uint32_t> value_{0};
@@ -93,13 +71,9 @@ class Team {
     Signal begin;            // counts the runs it was told to start
     alignas(64) Signal end;  // counts the runs it has finished
     uint32_t runs = 0;       // the caller's copy of `begin`
-    Memory ahead;            // the caller's between runs, the member's in one
     Thread thread;
   };
 
-  static int Border(int range, int items, int ranges) {
-    return static_cast<int>(static_cast<int64_t>(items) * range / ranges);
-  }
   void RunTogether(int items, int ranges, Work work);
   void RunRange(int thread) const;
   void Serve(int thread, Member* member);
@@ -108,7 +82,6 @@ class Team {
   const Work* work_ = nullptr;  // null: members exit
   int items_ = 0;
   int ranges_ = 0;
-  Memory ahead_;                                  // of the caller
   std::vector<std::unique_ptr<Member>> members_;  // threads 1, 2...
 };
 

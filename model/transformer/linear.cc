@@ -31,38 +31,6 @@ constexpr int kManyRows = 64;
 // Bytes of weights that justify another thread.
 constexpr size_t kLeastWeights = 32 << 10;
 
-// How threads divide the columns of a product with `matrix`.
-struct ColumnCut {
-  explicit ColumnCut(const PackedMatrix& matrix)
-      : block(matrix.column_block()),
-        blocks((matrix.shape().n + block - 1) / block),
-        least(static_cast<int>(
-            kLeastWeights / (block * matrix.shape().weight_row_bytes()) + 1)) {}
-
-  int block;   // columns
-  int blocks;  // all of them
-  int least;   // blocks of a thread
-};
-
-// Weights that a waiting thread fetches ahead. They must not push out of its
-// second cache what it computes with.
-constexpr size_t kFetchedWeights = 256 << 10;
-
-// Lets each thread fetch the first weights of its part of a product with
-// `next`. All layouts keep blocks of columns one after another.
-void FetchLater(const PackedMatrix& next, Team* team) {
-  const ColumnCut cut(next);
-  const std::span<const std::byte> weights = next.packed();
-  const size_t block_bytes = weights.size() / cut.blocks;
-  for (int thread = 0; thread < team->threads(); ++thread) {
-    const auto [begin, end] = team->RangeOf(thread, cut.blocks, cut.least);
-    team->FetchLater(
-        thread, weights.subspan(
-                    begin * block_bytes,
-                    std::min((end - begin) * block_bytes, kFetchedWeights)));
-  }
-}
-
 // Returns the biases of all outputs; none if no part has any.
 AlignedVector<float> ReadBias(std::span<const LinearTensors> parts,
                               int64_t begin, int64_t count) {
@@ -288,13 +256,13 @@ bool Linear::CutsRows(int rows, int threads) const {
 absl::Status Linear::MultiplyTogether(const void* x, int rows, int32_t* y,
                                       Workspace* workspace) const {
   workspace->thread(0).padding_rows += matrix_->ComputedRows(rows) - rows;
-  const PackedMatrix* next = workspace->product_order().Follow(matrix_.get());
-  if (next != nullptr) FetchLater(*next, &workspace->team());
-  const ColumnCut cut(*matrix_);
+  const int block = matrix_->column_block();
+  const size_t bytes = block * matrix_->shape().weight_row_bytes();
   return workspace->Run(
-      cut.blocks, cut.least, [&](int begin, int end, int thread) {
-        return matrix_->MultiplyColumns(x, rows, begin * cut.block,
-                                        std::min(end * cut.block, out()), y,
+      (out() + block - 1) / block, static_cast<int>(kLeastWeights / bytes) + 1,
+      [&](int begin, int end, int thread) {
+        return matrix_->MultiplyColumns(x, rows, begin * block,
+                                        std::min(end * block, out()), y,
                                         &workspace->thread(thread).products);
       });
 }

@@ -9,7 +9,6 @@
 #include "base/team.h"
 #include "model/kernels/buffer.h"
 #include "model/kernels/matmul.h"
-#include "model/transformer/product_order.h"
 
 namespace trivium {
 
@@ -49,9 +48,6 @@ class Workspace {
     return status;
   }
 
-  // The products whose columns threads share.
-  ProductOrder& product_order() { return product_order_; }
-
   // Products whose columns several threads compute, [kMaxMatmulRows, N].
   Buffer<int32_t> product;
 
@@ -67,7 +63,6 @@ class Workspace {
  private:
   Team team_;
   std::vector<Thread> threads_;
-  ProductOrder product_order_;
 };
 
 }  // namespace trivium

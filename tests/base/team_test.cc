@@ -1,7 +1,5 @@
 #include "base/team.h"
 
-#include <cstddef>
-#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -45,40 +43,6 @@ TEST(TeamTest, TheCallersRangeIsTheFirst) {
   for (int i = 0; i < 30; ++i) {
     EXPECT_EQ(thread_of[i], i / 10);
     EXPECT_EQ(by[i] == std::this_thread::get_id(), i < 10);
-  }
-}
-
-TEST(TeamTest, RangesAreKnownBeforeARun) {
-  for (const int threads : kTeams) {
-    Team team(threads);
-    for (const int items : {1, 2, 7, 8, 100}) {
-      for (const int least : {0, 1, 3, 200}) {
-        std::vector<std::pair<int, int>> ran(threads, {items, items});
-        team.Run(items, least, [&](int begin, int end, int thread) {
-          ran[thread] = {begin, end};
-        });
-        for (int thread = 0; thread < threads; ++thread) {
-          EXPECT_EQ(team.RangeOf(thread, items, least), ran[thread])
-              << thread << " of " << threads << ", " << items << " items";
-        }
-      }
-    }
-  }
-}
-
-TEST(TeamTest, FetchingAheadChangesNoRun) {
-  Team team(3);
-  const std::vector<std::byte> memory(100'003);
-  for (int run = 0; run < 50; ++run) {
-    for (int thread = 0; thread < 3; ++thread) {
-      // Ends within a cache line, and sometimes is nothing.
-      team.FetchLater(thread, std::span(memory).first(run * 2'000 + thread));
-    }
-    std::vector<int> runs(30);
-    team.Run(30, 1, [&](int begin, int end, int) {
-      for (int i = begin; i < end; ++i) ++runs[i];
-    });
-    EXPECT_EQ(runs, std::vector<int>(30, 1));
   }
 }
 

@@ -21,8 +21,8 @@
 #include "base/print.h"
 #include "base/status.h"
 #include "server/flag_set.h"
-#include "server/option_flags.h"
 #include "server/observability/version.h"
+#include "server/option_flags.h"
 
 namespace trivium {
 namespace {

@@ -3,10 +3,11 @@
 //
 // answers/NAME.txt has a line for each input of the model NAME: what was asked,
 // the hash of the ids, the score, the text. Everything but numbers must be
-// equal; numbers may differ by kTolerance, as one function (a reciprocal's
-// first guess) is not the same on CPUs of different makers.
+// equal; numbers may differ by kTolerance, as C libraries differ.
 //
 // TRIVIUM_UPDATE_FROZEN=1 writes the files anew instead of comparing.
+// TRIVIUM_FROZEN_BITS=FOLDER writes them there, with all bits of the numbers
+// (same_bits_test.py).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -32,9 +33,11 @@ constexpr double kTolerance = 2e-4;
 
 // --- What is compared.
 
+const char* BitsFolder() { return std::getenv("TRIVIUM_FROZEN_BITS"); }
+
 std::string Number(double value) {
   char text[32];
-  std::snprintf(text, sizeof(text), "%.4f", value);
+  std::snprintf(text, sizeof(text), BitsFolder() ? "%a" : "%.4f", value);
   return text;
 }
 
@@ -113,9 +116,11 @@ std::string OneLine(std::string text) {
 
 void ExpectFrozen(const std::string& name,
                   const std::vector<std::string>& lines) {
-  const std::string path = std::string(kAnswers) + "/" + name + ".txt";
-  if (std::getenv("TRIVIUM_UPDATE_FROZEN") != nullptr) {
-    std::filesystem::create_directories(kAnswers);
+  const bool bits = BitsFolder() != nullptr;
+  const std::string folder = bits ? BitsFolder() : kAnswers;
+  const std::string path = folder + "/" + name + ".txt";
+  if (bits || std::getenv("TRIVIUM_UPDATE_FROZEN") != nullptr) {
+    std::filesystem::create_directories(folder);
     std::ofstream out(path);
     for (const std::string& line : lines) out << line << '\n';
     return;

@@ -19,7 +19,7 @@
 
 namespace trivium {
 
-// Integers beyond it are not counted with.
+// Bounds of integers have at most 18 digits.
 inline constexpr double kGreatestInteger = 1e18;
 
 // Turns one JSON schema into a grammar. Schemas that are referred to become

@@ -254,7 +254,7 @@ absl::StatusOr<CharDfa> CharDfa::MultiplesOf(int64_t divisor, int places,
       add_digits(state(r, 1), r, 0, 2);
     }
     add_digits(state(r, 0), r, 0, 0);
-    // What the digits are with all places.
+    // The digits' remainder once all places are written.
     int64_t scaled = r;
     for (int place = places; place >= 0; --place) {
       // `place` digits behind the point.

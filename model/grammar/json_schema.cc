@@ -1,5 +1,5 @@
-// Schemas by kind of value. An object's and an array's parts are in
-// schema_object.cc and schema_values.cc.
+// Schemas by kind of value. Each kind's parts are in schema_values.cc,
+// schema_array.cc and schema_object.cc.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -100,7 +100,6 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Values(const Schema& schema,
                            document_.TypesOf(schema, pointer));
   TRIVIUM_RETURN_IF_ERROR(
       SchemaDocument::CheckKeywords(schema, types, pointer));
-  if (SchemaDocument::ForbidsAll(schema)) return grammar_.Choice({});
   if (const auto reference = schema.find("$ref"); reference != schema.end()) {
     Schema rest = schema;
     rest.erase("$ref");
@@ -338,9 +337,8 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Tagged(const Schema& branch,
   return grammar_.Rule(made.rule);
 }
 
-absl::StatusOr<ExpressionId> SchemaCompiler::Listed(const Schema& schema,
-                                                    const std::string& pointer,
-                                                    JsonTypes types) {
+absl::StatusOr<std::vector<Schema>> SchemaCompiler::ListedValues(
+    const Schema& schema, const std::string& pointer, JsonTypes types) {
   Schema values = Schema::array();
   if (const auto listed = schema.find("enum"); listed != schema.end()) {
     if (!listed->is_array()) {
@@ -358,17 +356,27 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Listed(const Schema& schema,
     values = Schema::array();
     if (in) values.push_back(*one);
   }
-  std::vector<ExpressionId> choices;
   TRIVIUM_ASSIGN_OR_RETURN(const ListedConditions conditions,
                            ConditionsOfListed(schema, pointer, types));
+  std::vector<Schema> met;
   for (const Schema& value : values) {
     if ((TypeOf(value) & types) != 0 && conditions.Meets(value)) {
-      choices.push_back(text_.Constant(value));
+      met.push_back(value);
     }
   }
-  if (choices.empty()) {
+  return met;
+}
+
+absl::StatusOr<ExpressionId> SchemaCompiler::Listed(const Schema& schema,
+                                                    const std::string& pointer,
+                                                    JsonTypes types) {
+  TRIVIUM_ASSIGN_OR_RETURN(const std::vector<Schema> values,
+                           ListedValues(schema, pointer, types));
+  if (values.empty()) {
     return NothingMeets(pointer, "no listed value meets its other keywords");
   }
+  std::vector<ExpressionId> choices;
+  for (const Schema& value : values) choices.push_back(text_.Constant(value));
   return grammar_.Choice(std::move(choices));
 }
 

@@ -19,6 +19,9 @@
 
 namespace trivium {
 
+// Bounds of integers have at most 18 digits.
+inline constexpr double kGreatestInteger = 1e18;
+
 // Turns one JSON schema into a grammar. Schemas that are referred to become
 // rules; they are compiled one after the other, so references may be deep.
 class SchemaCompiler {
@@ -59,8 +62,12 @@ class SchemaCompiler {
   absl::StatusOr<ExpressionId> Listed(const Schema& schema,
                                       const std::string& pointer,
                                       JsonTypes types);
-  // What a schema that lists its values asks of them besides. Formats, and
-  // keywords of arrays and objects, are not supported there.
+  // The values of enum and const that meet the schema's other keywords.
+  absl::StatusOr<std::vector<Schema>> ListedValues(const Schema& schema,
+                                                   const std::string& pointer,
+                                                   JsonTypes types);
+  // The other keywords of a schema that lists its values. Formats, and keywords
+  // of arrays and objects, are not supported there.
   struct ListedConditions {
     std::optional<CharDfa> texts;        // of strings
     int64_t shortest = 0, longest = -1;  // in characters; -1: without limit

@@ -91,6 +91,9 @@ absl::StatusOr<std::vector<Schema>> SchemaDocument::Opposite(
     if (!flat.get<bool>()) opposite.push_back(true);
     return opposite;
   }
+  // Types are not told apart here: an ill-formed or misspelt keyword shows a
+  // mistake in any of them.
+  TRIVIUM_RETURN_IF_ERROR(CheckKeywords(flat, /*types=*/0, pointer));
   const auto refuse = [pointer](std::string_view key) {
     return SchemaError(
         pointer, fmt::format("asks for values that do not meet {}, which is "
@@ -110,32 +113,33 @@ absl::StatusOr<std::vector<Schema>> SchemaDocument::Opposite(
       opposite.push_back({{"type", "integer"}});
     } else if (key == "const") {
       opposite.push_back({{kExcluded, Schema::array({value})}});
-    } else if (key == "enum" && value.is_array()) {
+    } else if (key == "enum") {
       opposite.push_back({{kExcluded, value}});
-    } else if (key == kExcluded && value.is_array()) {
+    } else if (key == kExcluded) {
       opposite.push_back({{"enum", value}});
     } else if (key == "pattern") {
       opposite.push_back(
           OfType("string", kOtherPatterns, Schema::array({value})));
-    } else if (key == kFurtherPatterns && value.is_array()) {
+    } else if (key == kFurtherPatterns) {
       for (const Schema& pattern : value) {
         opposite.push_back(
             OfType("string", kOtherPatterns, Schema::array({pattern})));
       }
-    } else if (key == kOtherPatterns && value.is_array()) {
+    } else if (key == kOtherPatterns) {
       for (const Schema& pattern : value) {
         opposite.push_back(OfType("string", "pattern", pattern));
       }
-    } else if (key == "required" && IsListOfNames(value)) {
+    } else if (key == "required") {
       for (const Schema& name : value) {
         Schema without = WithProperty(name.get<std::string>(), false);
         without["type"] = "object";
         opposite.push_back(std::move(without));
       }
-    } else if (key == "properties" && value.is_object()) {
+    } else if (key == "properties") {
       for (const auto& [name, property] : value.items()) {
-        TRIVIUM_ASSIGN_OR_RETURN(std::vector<Schema> others,
-                                 Opposite(property, pointer, depth + 1));
+        TRIVIUM_ASSIGN_OR_RETURN(
+            std::vector<Schema> others,
+            Opposite(property, Below(Below(pointer, key), name), depth + 1));
         if (others.empty()) continue;
         Schema with = WithProperty(name, AnyVariant(std::move(others)));
         with["type"] = "object";
@@ -143,18 +147,20 @@ absl::StatusOr<std::vector<Schema>> SchemaDocument::Opposite(
         opposite.push_back(std::move(with));
       }
     } else if (key == "anyOf" || key == kVariants || key == "oneOf") {
-      if (!value.is_array()) return refuse(key);
       Schema none = Schema::object();
       for (size_t i = 0; i < value.size(); ++i) {
-        // Of schemas that share no value, one or none is met.
+        // A value meets one or none of schemas that share no value.
         for (size_t j = 0; key == "oneOf" && j < i; ++j) {
           TRIVIUM_ASSIGN_OR_RETURN(
               const bool disjoint,
               Disjoint(value[j], value[i], pointer, depth + 1));
           if (!disjoint) return refuse(key);
         }
+        const std::string branch =
+            key == kVariants ? std::string(pointer)
+                             : Below(Below(pointer, key), std::to_string(i));
         TRIVIUM_ASSIGN_OR_RETURN(std::vector<Schema> others,
-                                 Opposite(value[i], pointer, depth + 1));
+                                 Opposite(value[i], branch, depth + 1));
         TRIVIUM_ASSIGN_OR_RETURN(
             none,
             Merge(none, AnyVariant(std::move(others)), pointer, depth + 1));
@@ -165,12 +171,11 @@ absl::StatusOr<std::vector<Schema>> SchemaDocument::Opposite(
                (key == "contains" && !flat.contains("minContains") &&
                 !flat.contains("maxContains"))) {
       TRIVIUM_ASSIGN_OR_RETURN(std::vector<Schema> others,
-                               Opposite(value, pointer, depth + 1));
+                               Opposite(value, Below(pointer, key), depth + 1));
       if (key == "items" && others.empty()) continue;
       opposite.push_back(OfType("array", key == "items" ? "contains" : "items",
                                 AnyVariant(std::move(others))));
     } else if (const OppositeBound* bound = OppositeOf(key)) {
-      if (!value.is_number()) return refuse(key);
       if (bound->step == 0) {
         opposite.push_back(OfType(bound->type, bound->opposite, value));
         continue;
@@ -233,7 +238,8 @@ absl::StatusOr<std::vector<Schema>> SchemaDocument::Conditions(
       return SchemaError(place, "must be an object");
     }
     for (const auto& [name, what] : dependent->items()) {
-      const bool names = IsListOfNames(what);
+      const bool names =
+          IsListOfNames(what) && std::string_view(key) != "dependentSchemas";
       if (std::string_view(key) == "dependentRequired" && !names) {
         return SchemaError(Below(place, name), "must be a list of names");
       }

@@ -21,6 +21,7 @@ enum class Shape : uint8_t {
   kString,
   kBoolean,
   kNames,    // a list of strings
+  kValues,   // a list
   kSchema,   // an object, true or false
   kSchemas,  // a list of them
   kMembers,  // an object
@@ -37,20 +38,20 @@ struct Keyword {
 
 constexpr std::array kKeywords = {
     Keyword{"type", kAllTypes, true},
-    Keyword{"enum", kAllTypes, true},
+    Keyword{"enum", kAllTypes, true, Shape::kValues},
     Keyword{"const", kAllTypes, true},
     Keyword{"$ref", kAllTypes, true},
-    Keyword{"allOf", kAllTypes, true},
-    Keyword{"anyOf", kAllTypes, true},
-    Keyword{"oneOf", kAllTypes, true},
+    Keyword{"allOf", kAllTypes, true, Shape::kSchemas},
+    Keyword{"anyOf", kAllTypes, true, Shape::kSchemas},
+    Keyword{"oneOf", kAllTypes, true, Shape::kSchemas},
     Keyword{"minLength", kStringType, true, Shape::kNatural},
     Keyword{"maxLength", kStringType, true, Shape::kNatural},
     Keyword{"pattern", kStringType, true, Shape::kString},
-    Keyword{kFurtherPatterns, kStringType, true, Shape::kNames},
-    Keyword{kOtherPatterns, kStringType, true, Shape::kNames},
+    Keyword{kFurtherPatterns, kStringType, true},
+    Keyword{kOtherPatterns, kStringType, true},
     Keyword{kExcluded, kAllTypes, true},
     Keyword{kNotInteger, kAllTypes, true},
-    Keyword{kVariants, kAllTypes, true, Shape::kSchemas},
+    Keyword{kVariants, kAllTypes, true},
     Keyword{kUnnamed, kObjectType, true},
     Keyword{"format", kStringType, true, Shape::kString},
     Keyword{"minimum", kNumberTypes, true, Shape::kNumber},
@@ -86,7 +87,7 @@ constexpr std::array kKeywords = {
     Keyword{"dependentRequired", kObjectType, true, Shape::kMembers},
     Keyword{"dependentSchemas", kObjectType, true, Shape::kMembers},
     Keyword{"unevaluatedProperties", kObjectType, true, Shape::kSchema},
-    // Of drafts before 4, and of libraries.
+    // Keywords of drafts before 4, and of libraries.
     Keyword{"disallow", kAllTypes, false},
     Keyword{"extends", kAllTypes, false},
     Keyword{"divisibleBy", kNumberTypes, false},
@@ -124,6 +125,8 @@ const char* Lacks(const Schema& value, Shape shape) {
       return all([](const Schema& name) { return name.is_string(); })
                  ? nullptr
                  : "must be a list of names";
+    case Shape::kValues:
+      return value.is_array() ? nullptr : "must be a list of values";
     case Shape::kSchema:
       return is_schema(value) ? nullptr
                               : "a schema must be an object, true or false";
@@ -191,7 +194,7 @@ std::string_view Misspelt(std::string_view key) {
   size_t least = kFar;
   for (const Keyword& keyword : kKeywords) {
     const std::string name = absl::AsciiStrToLower(std::string(keyword.name));
-    // Of short words many are alike.
+    // Many short words are alike.
     const size_t most = name.size() < 6 ? 0 : name.size() < 9 ? 1 : 2;
     const size_t distance = Distance(lower, name);
     if (distance > most || distance >= least) continue;
@@ -352,12 +355,6 @@ bool SchemaDocument::Restricts(const Schema& schema) {
     if (!IsAnnotation(key)) return true;
   }
   return false;
-}
-
-bool SchemaDocument::ForbidsAll(const Schema& schema) {
-  const auto found = schema.find("not");
-  return found != schema.end() &&
-         (*found == Schema(true) || (found->is_object() && !Restricts(*found)));
 }
 
 bool SchemaDocument::HasConditions(const Schema& schema) {

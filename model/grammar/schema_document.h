@@ -92,8 +92,6 @@ class SchemaDocument {
   static bool IsAnnotation(std::string_view key);
   // True if the schema has a keyword that is not an annotation.
   static bool Restricts(const Schema& schema);
-  // True for {"not": {}} and {"not": true}, which no value meets.
-  static bool ForbidsAll(const Schema& schema);
   // True if the schema, or one that is joined with it, has conditions whose
   // variants name properties that the schema does not.
   bool NamesByConditions(const Schema& schema, int depth) const;
@@ -128,8 +126,8 @@ class SchemaDocument {
                                 std::string_view pointer, int depth = 0) const;
 
  private:
-  // What the conditions of a schema say, without its other keywords: each
-  // part has kVariants, or is one variant.
+  // A schema's conditions without its other keywords. Each part has kVariants,
+  // or is one variant.
   absl::StatusOr<std::vector<Schema>> Conditions(const Schema& schema,
                                                  std::string_view pointer,
                                                  int depth) const;

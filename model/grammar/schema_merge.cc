@@ -117,7 +117,6 @@ absl::StatusOr<Schema> SchemaDocument::Flatten(const Schema& schema,
                              kMostSchemaDepth));
   }
   if (!schema.is_object()) return schema;
-  if (ForbidsAll(schema)) return Schema(false);
   Schema rest = schema;
   const auto reference = schema.find("$ref");
   const auto all = schema.find("allOf");
@@ -158,7 +157,7 @@ absl::StatusOr<Schema> SchemaDocument::Flatten(const Schema& schema,
     TRIVIUM_ASSIGN_OR_RETURN(rest, Merge(rest, part, pointer, depth + 1));
     TRIVIUM_RETURN_IF_ERROR(LeaveOutImpossible(&rest, pointer, depth));
   }
-  // What is said of the properties that no schema here has named.
+  // The schema of the properties that no schema here has named.
   const auto unnamed = schema.find("unevaluatedProperties");
   if (unnamed == schema.end() || !rest.is_object()) return rest;
   if (NamesByConditions(schema, 0)) {
@@ -212,7 +211,7 @@ absl::StatusOr<Schema> SchemaDocument::Merge(const Schema& first,
     return SchemaError(Below(pointer, place),
                        "cannot be joined with another schema's items");
   }
-  // How often an item must be met belongs to one schema of items.
+  // A count of items that meet "contains" belongs to one such schema.
   const auto containing = [](const Schema& schema) {
     Schema keywords = Schema::object();
     for (const char* key : {"contains", "minContains", "maxContains"}) {
@@ -266,6 +265,9 @@ absl::StatusOr<Schema> SchemaDocument::Merge(const Schema& first,
     } else if (IsAnnotation(key)) {
       // The first one stays.
     } else if (key == "pattern") {
+      if (!value.is_string()) {
+        return SchemaError(Below(pointer, key), "must be a string");
+      }
       AddTo(kFurtherPatterns, value, &merged);
     } else if (value.is_array() && old->is_array() &&
                (key == kVariants || key == "anyOf" || key == "oneOf")) {
@@ -413,9 +415,9 @@ absl::Status SchemaDocument::MergeProperties(const Schema& a, const Schema& b,
   const bool b_patterns = b.contains("patternProperties");
   const Schema* a_rest = RestOf(a);
   const Schema* b_rest = RestOf(b);
-  // Which names of one match the other's patterns is not known here. Without a
-  // schema of the rest, it does not matter: a named property meets its patterns
-  // as well.
+  // A name of one schema may match a pattern of the other, which is not known
+  // here. Without a schema of the rest, it does not matter: a named property
+  // meets its patterns as well.
   const bool same = a_patterns && b_patterns &&
                     a.at("patternProperties") == b.at("patternProperties");
   if ((a_patterns || b_patterns) && ((a_patterns && b_patterns && !same) ||

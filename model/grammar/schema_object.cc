@@ -226,23 +226,14 @@ absl::StatusOr<std::optional<CharDfa>> SchemaCompiler::AllowedNames(
                          "pattern");
     }
   }
-  const auto one = names.find("const");
-  const auto values = names.find("enum");
-  if (few.has_value() || one != names.end() || values != names.end()) {
-    for (const auto& [key, value] : names.items()) {
-      if (few.has_value()) break;
-      if (key == "type" || key == (one != names.end() ? "const" : "enum") ||
-          !SchemaDocument::Concerns(key, kStringType)) {
-        continue;
-      }
-      return SchemaError(Below(place, key),
-                         "is not supported beside enum or const; list the "
-                         "names that are left");
+  if (few.has_value() || names.contains("enum") || names.contains("const")) {
+    std::vector<Schema> values;
+    if (few.has_value()) {
+      values.assign(few->begin(), few->end());
+    } else {
+      TRIVIUM_ASSIGN_OR_RETURN(values, ListedValues(names, place, kStringType));
     }
-    const Schema list = few.has_value()      ? *few
-                        : one != names.end() ? Schema::array({*one})
-                                             : *values;
-    for (const Schema& name : list) {
+    for (const Schema& name : values) {
       if (name.is_string()) listed.push_back(name);
     }
     TRIVIUM_ASSIGN_OR_RETURN(CharDfa texts,

@@ -183,7 +183,19 @@ std::vector<SchemaCase> SchemaCases() {
            "patternProperties":{"^x":{"type":"null"}}})",
        {R"({"xab":null,"a":1})"},
        {R"({"xabc":null})", R"({"xa":1})", R"({"abcd":1})"}},
+      {R"({"type":"object","propertyNames":{"enum":["ab","b"],
+           "not":{"pattern":"^a"},"maxLength":2}})",
+       {"{}", R"({"b":1})"},
+       {R"({"ab":1})"}},
       {R"({"type":"object","propertyNames":false})", {"{}"}, {R"({"a":1})"}},
+      // The opposite of a type beside a list.
+      {R"({"enum":[1,1.5,"a"],"not":{"type":"integer"}})",
+       {"1.5", "\"a\""},
+       {"1"}},
+      // A value may begin like the keywords of joined schemas.
+      {R"({"enum":["\u0001variants",["\u0002"]]})",
+       {R"("\u0001variants")", R"(["\u0002"])"},
+       {R"("variants")"}},
       // A discriminator asks for the property that tells schemas apart.
       {R"({"$defs":{
              "sum":{"type":"object","properties":{"op":{"const":"sum"},

@@ -28,7 +28,7 @@ constexpr Currency kCurrencies[] = {
     {"¢", "", {"cent", ""}},          {"", "CHF", {"franken", "franc"}},
 };
 constexpr std::string_view kSpaces[] = {" ", "\u00A0", "\u202F"};
-// What may stand between a number and its currency.
+// Words that may stand between a number and its currency.
 constexpr std::string_view kMultipliers[] = {
     "Millionen", "Milliarden", "Million",  "Milliarde", "million",
     "billion",   "trillion",   "thousand", "Tausend",   "tausend",

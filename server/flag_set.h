@@ -10,6 +10,8 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
@@ -91,6 +93,32 @@ class FlagSet {
                         }
                       },
                       help));
+  }
+
+  // One of at least two words, each with its value. The default is the word of
+  // the present value.
+  template <typename T>
+  CLI::Option* Choice(const std::string& name, T* value,
+                      std::vector<std::pair<std::string, T>> words,
+                      const std::string& help) {
+    std::string standard;
+    for (const auto& [word, its] : words) {
+      if (its == *value) standard = word;
+    }
+    const auto parse = [value,
+                        words = std::move(words)](const std::string& text) {
+      std::string all;
+      for (size_t i = 0; i < words.size(); ++i) {
+        if (words[i].first == text) {
+          *value = words[i].second;
+          return absl::OkStatus();
+        }
+        all += i == 0 ? "" : i + 1 < words.size() ? ", " : " or ";
+        all += words[i].first;
+      }
+      return absl::InvalidArgumentError("must be " + all);
+    };
+    return Parsed(name, help, parse)->default_str(standard);
   }
 
   // `auto`, which leaves the value unset, or a number from 1 to `most`.

@@ -129,22 +129,13 @@ void AddNetworkFlags(FlagSet* flags, CLI::App* app, Options* options) {
                  "0: never");
   listen("metrics-listen", &options->metrics_listen, nullptr,
          "HOST:PORT or unix:/PATH of /metrics, /healthz and /readyz");
-  flags
-      ->Parsed("load-reports",
-               "Report the server's load to load balancers (ORCA), in gRPC's "
-               "trailers and HTTP's headers: off, all (in all answers), or "
-               "asked (for calls with endpoint-load-metrics-format)",
-               [options](const std::string& text) {
-                 options->load_reports = text == "all" ? LoadReporting::kAll
-                                         : text == "asked"
-                                             ? LoadReporting::kAsked
-                                             : LoadReporting::kOff;
-                 return text == "off" || text == "asked" || text == "all"
-                            ? absl::OkStatus()
-                            : absl::InvalidArgumentError(
-                                  "must be off, asked or all");
-               })
-      ->default_str("off");
+  flags->Choice("load-reports", &options->load_reports,
+                {{"off", LoadReporting::kOff},
+                 {"asked", LoadReporting::kAsked},
+                 {"all", LoadReporting::kAll}},
+                "Report the server's load to load balancers (ORCA), in gRPC's "
+                "trailers and HTTP's headers: off, all (in all answers), or "
+                "asked (for calls with endpoint-load-metrics-format)");
   flags->Add(
       "port-file", &options->port_file,
       "Write the ports to this file when the server is ready: lines "

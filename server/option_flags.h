@@ -15,7 +15,7 @@ namespace trivium {
 // clients are told apart.
 void AddNetworkFlags(FlagSet* flags, CLI::App* app, Options* options);
 
-// Which models are served, by what names, and in which precision.
+// The models that are served, their names and their precision.
 void AddModelFlags(FlagSet* flags, CLI::App* app, Options* options);
 
 // --plan. Its values are models like those of --model.

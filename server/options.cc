@@ -83,18 +83,10 @@ void AddSecurityFlags(FlagSet* flags, Options* options) {
              "Accept calls of gRPC and HTTP only with a bearer token of this "
              "JSON file, which is read again when it changes "
              "(docs/operating.md)");
-  flags
-      ->Parsed(
-          "health",
-          "Clients that gRPC's health answers: open (all, for load balancers "
-          "and probes) or token (those with a token)",
-          [options](const std::string& text) {
-            options->open_health = text == "open";
-            return text == "open" || text == "token"
-                       ? absl::OkStatus()
-                       : absl::InvalidArgumentError("must be open or token");
-          })
-      ->default_str("open");
+  flags->Choice("health", &options->open_health,
+                {{"open", true}, {"token", false}},
+                "Clients that gRPC's health answers: open (all, for load "
+                "balancers and probes) or token (those with a token)");
   flags->Add("audit-log", &options->audit_log,
              "Write a JSON line to this file at the end of each call: client, "
              "call, model, status, counts, time; no texts");
@@ -152,17 +144,10 @@ void AddResourceFlags(FlagSet* flags, Options* options) {
                      "Part of --kv-cache-bytes that may hold prompts of past "
                      "requests, for requests that begin with the same tokens; "
                      "auto: all that running requests do not need, 0: none");
-  flags
-      ->Parsed("speculation",
-               "on or off: while few requests run, guess the next tokens from "
-               "the prompt, which is faster and changes no answer",
-               [options](const std::string& text) {
-                 options->speculation = text == "on";
-                 return text == "on" || text == "off"
-                            ? absl::OkStatus()
-                            : absl::InvalidArgumentError("must be on or off");
-               })
-      ->default_str("on");
+  flags->Choice("speculation", &options->speculation,
+                {{"on", true}, {"off", false}},
+                "on or off: while few requests run, guess the next tokens from "
+                "the prompt, which is faster and changes no answer");
   flags
       ->Add("max-waiting-tokens", &options->max_waiting_tokens,
             "Tokens that may wait (source + beams x new tokens of each "
@@ -201,15 +186,9 @@ void AddStopAndLogFlags(FlagSet* flags, Options* options) {
       "log-level", &options->log_level,
       "trace, debug (a line for each request), info, warn, error or off");
   flags
-      ->Parsed("log-format", "text or json",
-               [options](const std::string& text) {
-                 if (text != "text" && text != "json") {
-                   return absl::InvalidArgumentError("must be text or json");
-                 }
-                 options->log_format =
-                     text == "json" ? LogFormat::kJson : LogFormat::kText;
-                 return absl::OkStatus();
-               })
+      ->Choice("log-format", &options->log_format,
+               {{"text", LogFormat::kText}, {"json", LogFormat::kJson}},
+               "text or json")
       ->default_str("text on a terminal, else json");
 }
 

@@ -158,19 +158,23 @@ absl::Status JsonFields::Done() {
   if (!object_.is_object() || (!status_.ok() && missing_.empty())) {
     return status_;
   }
+  constexpr size_t kMostNamed = 4;
+  std::vector<std::string> unknown;
   for (const auto& [name, value] : object_.items()) {
-    if (value.is_null() || known_.contains(name)) continue;
-    const std::string unknown = Shorten(name);
-    if (status_.ok()) {
-      Fail(unknown, "is not known here and would be ignored; leave it out");
-      break;
+    if (unknown.size() == kMostNamed) break;
+    if (!value.is_null() && !known_.contains(name)) {
+      unknown.push_back(Shorten(name));
     }
+  }
+  if (unknown.empty()) return status_;
+  if (missing_.empty()) {
+    Fail(unknown[0], "is not known here and would be ignored; leave it out");
+  } else {
     // Another server may call it so.
     status_ = absl::OkStatus();
     Fail(std::exchange(missing_, ""),
-         fmt::format("is missing; there is {}, which is not known here",
-                     unknown));
-    break;
+         fmt::format("is missing; not known here: {}",
+                     fmt::join(unknown, ", ")));
   }
   return status_;
 }

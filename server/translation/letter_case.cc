@@ -390,16 +390,23 @@ std::string LetterCases::TitleForm(const Word& word) const {
 
 std::string LetterCases::SmallOfCapitals(std::string_view capitals) const {
   constexpr std::string_view kDouble = "ss", kSharp = "ß";  // both of two bytes
+  // Each costs two look-ups, and words have few: "SSSS..." is none.
+  constexpr int kMostDoubles = 4;
   std::string small = InSmallLetters(capitals);
-  if (!german_) return small;
-  const auto rarity = [&](const std::string& form) {
+  size_t at = german_ ? small.find(kDouble) : small.npos;
+  if (at == small.npos) return small;
+  const auto rarity_of = [&](const std::string& form) {
     return std::min(Rarity(form), Rarity(Capitalized(form)));
   };
-  for (size_t at = small.find(kDouble); at != small.npos;
-       at = small.find(kDouble, at + kDouble.size())) {
+  double rarity = rarity_of(small);
+  for (int i = 0; i < kMostDoubles && at != small.npos; ++i) {
     std::string sharp = small;
     sharp.replace(at, kDouble.size(), kSharp);
-    if (rarity(sharp) < rarity(small)) small = std::move(sharp);
+    if (const double its = rarity_of(sharp); its < rarity) {
+      small = std::move(sharp);
+      rarity = its;
+    }
+    at = small.find(kDouble, at + kDouble.size());
   }
   return small;
 }

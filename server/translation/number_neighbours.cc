@@ -28,7 +28,7 @@ constexpr Currency kCurrencies[] = {
     {"¢", "", {"cent", ""}},          {"", "CHF", {"franken", "franc"}},
 };
 constexpr std::string_view kSpaces[] = {" ", "\u00A0", "\u202F"};
-// What may stand between a number and its currency.
+// Words that may stand between a number and its currency.
 constexpr std::string_view kMultipliers[] = {
     "Millionen", "Milliarden", "Million",  "Milliarde", "million",
     "billion",   "trillion",   "thousand", "Tausend",   "tausend",
@@ -286,6 +286,14 @@ TextEdit CurrencyEdit(std::string_view text, TextSpan number,
   return {{end, end}, english ? sign : " " + sign};
 }
 
+// True if the sign, which ends with a space before a number, is that of the
+// number before it: "5 $ 10".
+bool IsOfNumberBefore(std::string_view text, TextSpan sign) {
+  const size_t end = sign.begin - SpaceBefore(text, sign.begin);
+  return SpaceBefore(text, sign.end) > 0 && end > 0 &&
+         HasDigitAt(text, end - 1);
+}
+
 // Returns edits that move the sign of an amount to where the language has it:
 // "$5 million", "5 Millionen $". No sign stands beside the currency's name.
 std::vector<TextEdit> SignEdits(std::string_view text, TextSpan number,
@@ -304,7 +312,8 @@ std::vector<TextEdit> SignEdits(std::string_view text, TextSpan number,
     const size_t multiplier = BehindMultiplier(text, amount);
     TextSpan old = {number.end, amount};  // the sign, where it is wrong
     if (begin && text.substr(*begin).starts_with(sign) &&
-        !HasLetterBefore(text, *begin)) {
+        !HasLetterBefore(text, *begin) &&
+        !IsOfNumberBefore(text, {*begin, number.begin})) {
       old = {*begin, number.begin};
     } else if (!behind || multiplier == amount) {
       continue;
@@ -391,7 +400,8 @@ std::vector<TextEdit> NeighbourEdits(const NumberedText& source,
   }
   std::stable_sort(edits.begin(), edits.end(),
                    [](const TextEdit& a, const TextEdit& b) {
-                     return a.span.begin < b.span.begin;
+                     return std::pair(a.span.begin, a.span.end) <
+                            std::pair(b.span.begin, b.span.end);
                    });
   return edits;
 }

@@ -119,6 +119,14 @@ bool IsStageDirection(std::string_view text, TextSpan span) {
   return std::none_of(before.begin(), before.end(), absl::ascii_islower);
 }
 
+// True for the ":innen" of "Café:innen": RE2 knows no letters but ASCII's.
+bool IsRestOfWord(std::string_view text, TextSpan span) {
+  const std::string_view before = text.substr(0, span.begin);
+  return text[span.begin] == ':' && !before.empty() &&
+         u_isalpha(FirstCharacter(
+             before.substr(before.size() - LastCharacterSize(before))));
+}
+
 // True if the mark of inches at the end of the span ends a quotation.
 bool EndsQuotation(std::string_view text, TextSpan span) {
   if (text[span.end - 1] != '"') return false;
@@ -146,7 +154,7 @@ bool IsNoSpan(ProtectedKind kind, std::string_view text, TextSpan span) {
     case ProtectedKind::kPrintf:
       return IsPercentSign(text, span);
     case ProtectedKind::kField:
-      return IsStageDirection(text, span);
+      return IsStageDirection(text, span) || IsRestOfWord(text, span);
     case ProtectedKind::kMeasure:
       return EndsQuotation(text, span);
     default:

@@ -196,19 +196,10 @@ BODIES = (
     (MODELS + "ListModels", {}),
     (MODELS + "GetModel", {"name": "en-de"}),
 )
-
-
-def bodies_of_twins():
-    """Other names of paths, which say whose, with the bodies of those."""
-    for path, methods in API["paths"].items():
-        operation = methods.get("post", {})
-        if operation.get("operationId", "").startswith("twin"):
-            whose = re.match(r"The same as (?:POST )?(\S+)\.",
-                             operation["summary"])[1]
-            yield from ((path, body) for of, body in BODIES if of == whose)
-
-
-BODIES += tuple(bodies_of_twins())
+# Other names of paths have the bodies of those.
+BODIES += tuple((path, body) for path, methods in API["paths"].items()
+                for of, body in BODIES
+                if of == methods.get("post", {}).get("x-same-as"))
 FORM = "its body is a form with a file, not JSON"
 SENT = "it asks for a document that a form has sent"
 ORDER = "it changes which models the other paths find"

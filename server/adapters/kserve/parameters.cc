@@ -170,10 +170,7 @@ absl::Status SetOptions(
     const google::protobuf::Map<std::string, InferParameter>& parameters,
     Message* request) {
   for (const auto& [name, value] : parameters) {
-    if (std::find(kTritonParameters.begin(), kTritonParameters.end(), name) !=
-        kTritonParameters.end()) {
-      continue;
-    }
+    if (IsTritonParameter(name)) continue;
     Message* message = request;
     const FieldDescriptor* const field = Find(name, &message);
     const std::string place = fmt::format("parameters[\"{}\"]", Shorten(name));

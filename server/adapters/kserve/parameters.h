@@ -4,8 +4,10 @@
 #include <google/protobuf/map.h>
 #include <google/protobuf/message.h>
 
+#include <algorithm>
 #include <initializer_list>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "kserve/open_inference.pb.h"
@@ -16,6 +18,11 @@ namespace trivium {
 // models that keep a state: no text of an answer depends on them here.
 inline constexpr std::initializer_list<const char*> kTritonParameters = {
     "priority", "timeout", "sequence_id", "sequence_start", "sequence_end"};
+
+inline bool IsTritonParameter(std::string_view name) {
+  return std::find(kTritonParameters.begin(), kTritonParameters.end(), name) !=
+         kTritonParameters.end();
+}
 
 // Sets options of a call's request by their names, wherever they are in it:
 // "beam_size" is options.decoding.beam_size of Translate. Values are numbers,

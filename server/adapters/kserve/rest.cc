@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -33,11 +32,6 @@ using nlohmann::ordered_json;
 constexpr char kJsonSize[] = "Inference-Header-Content-Length";
 constexpr char kBinarySize[] = "binary_data_size";
 constexpr char kBinaryOutput[] = "binary_data_output";
-
-bool IsTritons(std::string_view parameter) {
-  return std::find(kTritonParameters.begin(), kTritonParameters.end(),
-                   parameter) != kTritonParameters.end();
-}
 
 HttpAnswer Failure(const Ending& ending) {
   constexpr FieldName kNames[] = {
@@ -284,7 +278,7 @@ class InferCodec : public Codec {
     // With --http-strict they are known to nobody, so Done() refuses them.
     fields.Ignore("KServe", ignored_, kTritonParameters);
     for (const auto& [name, value] : parameters->items()) {
-      if (name == kBinaryOutput || IsTritons(name) ||
+      if (name == kBinaryOutput || IsTritonParameter(name) ||
           fields.Value(name.c_str()) == nullptr) {
         continue;
       }

@@ -34,7 +34,7 @@ class BareCalls {
   void Spend(double calls) { balance_ -= calls; }
   // The message of a call has come.
   void Return() { balance_ += 1; }
-  // When it will be ready.
+  // Returns when it will be ready.
   absl::Time ready_at() const {
     return counted_at_ + absl::Seconds(std::max(0.0, -balance_) / kPerSecond);
   }

@@ -87,13 +87,14 @@ TEST(JsonFieldsTest, ChecksTypesAndRanges) {
 }
 
 TEST(JsonFieldsTest, WhatIsThereInsteadOfAMissingMemberIsNamed) {
-  const json object = json::parse(R"({"content":"a","known":1,"null":null})");
+  const json object =
+      json::parse(R"({"text":"a","known":1,"null":null,"content":"b"})");
   JsonFields fields(object, "x.");
   fields.Value("known");
   fields.Require("inputs");
   fields.Require("other");
-  EXPECT_THAT(fields.Done(), FieldErrorAt("x.inputs: is missing; there is "
-                                          "content"));
+  EXPECT_THAT(fields.Done(), FieldErrorAt("x.inputs: is missing; not known "
+                                          "here: content, text"));
   JsonFields both(object, "");
   both.Fail("known", "is wrong");
   both.Require("inputs");

@@ -67,6 +67,16 @@ TEST(LetterCaseTest, GermanCapitalsHaveASharpSAgain) {
             "The house is gross");
 }
 
+TEST(LetterCaseTest, ARowOfSsTakesFewLookUps) {
+  size_t look_ups = 0;
+  const LetterCases cases("de", [&](std::string_view word) {
+    ++look_ups;
+    return std::vector<int32_t>(word.size(), 1000);
+  });
+  cases.InNormalCase(std::string(4096, 'S'), {}, {});
+  EXPECT_LE(look_ups, 64);
+}
+
 TEST(LetterCaseTest, CapitalsAreReadInNormalCase) {
   EXPECT_EQ(Normal(English(), "WHAT ELSE IS HAPPENING?", LetterCase::kCapitals),
             "What else is happening?");

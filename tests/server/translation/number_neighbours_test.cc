@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <iterator>
+#include <random>
+
 #include "server/translation/number_check.h"
 
 namespace trivium {
@@ -67,6 +70,40 @@ TEST(NumberNeighboursTest, SignsStandWhereTheLanguageHasThem) {
             "5 Millionen Dollar");
   EXPECT_EQ(ToEnglish("19,99 €, 5,50 £", "€19.99, 5.50 £."), "€19.99, £5.50.");
   EXPECT_EQ(ToGerman("5 and US$7", "5 $ und US$7"), "5 $ und US$7");
+}
+
+TEST(NumberNeighboursTest, ASignBetweenTwoNumbersIsMovedOnce) {
+  EXPECT_EQ(ToGerman("5 $ 10 $", "5 $ 10 $"), "5 $ 10 $");
+  EXPECT_EQ(ToGerman("€10 and $5", "5£10"), "5 $10 £");
+}
+
+// EditedText needs it.
+TEST(NumberNeighboursTest, EditsOfAnyTextAscendAndDoNotOverlap) {
+  constexpr const char* kPieces[] = {
+      "5",   "10",  "2",   "$",       "€",    "£", "\u00A2", " ",  "\u00A0",
+      "USD", "CHF", "nd",  "million", "Mio.", "k", ".",      "th", "XIV",
+      "auf", "-",   " to", "Dollar",  "d",    ",", "US-",    "m",  "/"};
+  const auto to_german = NumberCheck::For("en", "de"),
+             to_english = NumberCheck::For("de", "en");
+  std::mt19937 draw(1);
+  const auto text = [&] {
+    std::string all;
+    for (size_t i = draw() % 9; i < 9; ++i) {
+      all += kPieces[draw() % std::size(kPieces)];
+    }
+    return all;
+  };
+  for (int i = 0; i < 50'000; ++i) {
+    const std::string source = text(), translation = i % 2 ? source : text();
+    for (const auto* const check : {&to_german, &to_english}) {
+      size_t end = 0;
+      for (const TextEdit& edit : (*check)->Neighbours(source, translation)) {
+        ASSERT_LE(end, edit.span.begin) << source << "|" << translation;
+        end = edit.span.end;
+      }
+      ASSERT_LE(end, translation.size()) << source << "|" << translation;
+    }
+  }
 }
 
 TEST(NumberNeighboursTest, ACurrencyThatIsSaidStays) {

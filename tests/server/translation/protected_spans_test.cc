@@ -120,7 +120,7 @@ TEST(ProtectedSpansTest, FindsFieldsOfTemplates) {
   // People read what stands in brackets by itself.
   EXPECT_THAT(Found(Kind::kField,
                     "[APPLAUSE] Hello.\n[MUSIC]\n[sic] [a note] 3:2 at 10:30, "
-                    "a: b :) {two words} __init__"),
+                    "a: b :) {two words} __init__ Uhrzeit:morgen Menü:heute"),
               IsEmpty());
   EXPECT_THAT(Found(Kind::kField, "[FIRST_NAME] is here"),
               ElementsAre("[FIRST_NAME]"));

@@ -81,7 +81,10 @@ TEST(RoutesTest, OpenApiDescribesATwinAsThePathThatItStandsFor) {
       operation.erase("summary");
       return operation;
     };
-    EXPECT_EQ(described(twin.path), described(twin.own)) << twin.path;
+    json twins = described(twin.path);
+    EXPECT_EQ(twins["x-same-as"], twin.own) << twin.path;
+    twins.erase("x-same-as");
+    EXPECT_EQ(twins, described(twin.own)) << twin.path;
     const RouteMatch found = FindRoute(twin.method, twin.path);
     ASSERT_NE(found.route, nullptr) << twin.path;
     EXPECT_EQ(found.path, twin.own);

@@ -55,7 +55,7 @@ class ExpertRows : public PackedRows {
  public:
   ExpertRows(const TensorView& blocks, const TensorView& scales, int64_t index,
              int64_t first, int64_t step)
-      : PackedRows(kGroupNumbers * blocks.shape[2], GroupForm::kFp4),
+      : PackedRows(kGroupNumbers * blocks.shape[2], {.form = GroupForm::kFp4}),
         blocks_(blocks.data),
         scales_(scales.data),
         groups_(blocks.shape[2]),

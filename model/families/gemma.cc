@@ -54,6 +54,20 @@ LlamaTensors ReadGemmaOptions(ConfigReader* config) {
   return has;
 }
 
+// Reads the tensors of a model that is one stack.
+FamilyModel ReadGemmaModel(GemmaStack gemma, bool encodes,
+                           FamilyReader* family) {
+  FamilyModel model;
+  model.generation_defaults = GenerationDefaults();
+  TransformerDescription& description = model.description;
+  (encodes ? description.encoder : description.decoder) =
+      std::move(gemma.stack);
+  description.logit_soft_cap = gemma.logit_soft_cap;
+  ReadLlamaModel(family, gemma.has, gemma.geometries, /*tied_by_default=*/true,
+                 &description);
+  return model;
+}
+
 }  // namespace
 
 FamilyModel LoadGemma(const nlohmann::json& json, const Weights* weights,
@@ -102,16 +116,9 @@ GemmaStack ReadGemma2Stack(const nlohmann::json& json, bool both_ways,
 FamilyModel LoadGemma2(const nlohmann::json& json, const Weights* weights,
                        Problems* problems) {
   FamilyReader family(json, weights, problems);
-  FamilyModel model;
-  model.generation_defaults = GenerationDefaults();
-  TransformerDescription& description = model.description;
-  GemmaStack gemma =
-      ReadGemma2Stack(json, /*both_ways=*/false, family.config());
-  description.decoder = std::move(gemma.stack);
-  description.logit_soft_cap = gemma.logit_soft_cap;
-  ReadLlamaModel(&family, gemma.has, gemma.geometries,
-                 /*tied_by_default=*/true, &description);
-  return model;
+  return ReadGemmaModel(
+      ReadGemma2Stack(json, /*both_ways=*/false, family.config()),
+      /*encodes=*/false, &family);
 }
 
 GemmaStack ReadGemma3Stack(const nlohmann::json& json, bool both_ways,
@@ -149,17 +156,9 @@ GemmaStack ReadGemma3Stack(const nlohmann::json& json, bool both_ways,
 FamilyModel LoadGemma3Text(const nlohmann::json& json, const Weights* weights,
                            Problems* problems) {
   FamilyReader family(json, weights, problems);
-  FamilyModel model;
-  model.generation_defaults = GenerationDefaults();
-  TransformerDescription& description = model.description;
   const bool both_ways = ReadBothWays(family.config());
-  GemmaStack gemma = ReadGemma3Stack(json, both_ways, family.config());
-  (both_ways ? description.encoder : description.decoder) =
-      std::move(gemma.stack);
-  description.logit_soft_cap = gemma.logit_soft_cap;
-  ReadLlamaModel(&family, gemma.has, gemma.geometries,
-                 /*tied_by_default=*/true, &description);
-  return model;
+  return ReadGemmaModel(ReadGemma3Stack(json, both_ways, family.config()),
+                        /*encodes=*/both_ways, &family);
 }
 
 }  // namespace trivium

@@ -86,17 +86,29 @@ void ReadCross(TensorReader* tensors, const std::string& name,
       .after = std::nullopt};
 }
 
-// Reads the tensors of both sides, whose names begin with `encoder_prefix` and
-// "model.decoder.". With `merged`, self-attention sees the source, too.
-void ReadTensors(const Weights& weights, const std::string& encoder_prefix,
-                 const GemmaStack& encoder, const GemmaStack& decoder,
-                 bool merged, Problems* problems,
-                 TransformerDescription* description) {
-  TensorReader of_encoder(weights, encoder_prefix, problems);
+// Reads the tensors of both sides. With `merged`, self-attention sees the
+// source, too, and tied weights are those of the encoder's embeddings as well.
+void ReadSides(const GemmaStack& encoder, const GemmaStack& decoder,
+               bool merged, const Weights* weights, FamilyReader* family,
+               TransformerDescription* description) {
+  description->encoder = encoder.stack;
+  description->decoder = decoder.stack;
+  description->logit_soft_cap = decoder.logit_soft_cap;
+  const bool tied =
+      family->config()->Boolean("tie_word_embeddings").value_or(true);
+  TensorReader* const tensors = family->OpenTensors("model.");
+  if (tensors == nullptr) return;
+  StackDescription& stack = *description->decoder;
+  const std::string prefix =
+      PrefixOf(weights, {"model.encoder.text_model.", "model.encoder."});
+  TensorReader of_encoder(*weights, prefix, family->config()->problems());
   ReadLlamaTensors(&of_encoder, encoder.has, encoder.geometries,
                    &*description->encoder);
-  TensorReader of_decoder(weights, "model.decoder.", problems);
-  StackDescription& stack = *description->decoder;
+  if (merged && tied) {
+    stack.embeddings.tokens = description->encoder->embeddings.tokens;
+  }
+  TensorReader of_decoder(*weights, "model.decoder.",
+                          family->config()->problems());
   ReadLlamaTensors(
       &of_decoder, decoder.has, decoder.geometries,
       [&](TensorReader* reader, int, const std::string& name,
@@ -116,6 +128,10 @@ void ReadTensors(const Weights& weights, const std::string& encoder_prefix,
                              /*bias=*/false, stack.d_model, layer);
       },
       &stack);
+  description->output_projection.weight =
+      tied ? stack.embeddings.tokens
+           : tensors->Required("lm_head.out_proj.weight",
+                               {stack.vocabulary, stack.d_model});
 }
 
 }  // namespace
@@ -129,20 +145,8 @@ FamilyModel LoadT5Gemma(const nlohmann::json& json, const Weights* weights,
       ReadSide("encoder", "", ReadGemma2Stack, /*both_ways=*/true, config);
   const GemmaStack decoder =
       ReadSide("decoder", "", ReadGemma2Stack, /*both_ways=*/false, config);
-  TransformerDescription& description = model.description;
-  description.encoder = encoder.stack;
-  description.decoder = decoder.stack;
-  description.logit_soft_cap = decoder.logit_soft_cap;
-  const bool tied = config->Boolean("tie_word_embeddings").value_or(true);
-  TensorReader* const tensors = family.OpenTensors("model.");
-  if (tensors == nullptr) return model;
-  ReadTensors(*weights, "model.encoder.", encoder, decoder, /*merged=*/false,
-              problems, &description);
-  const StackDescription& stack = *description.decoder;
-  description.output_projection.weight =
-      tied ? stack.embeddings.tokens
-           : tensors->Required("lm_head.out_proj.weight",
-                               {stack.vocabulary, stack.d_model});
+  ReadSides(encoder, decoder, /*merged=*/false, weights, &family,
+            &model.description);
   return model;
 }
 
@@ -163,11 +167,6 @@ FamilyModel LoadT5Gemma2(const nlohmann::json& json, const Weights* weights,
   for (AttentionGeometry& one : encoder.geometries) {
     if (one.look_back != kAllKeys) one.look_back = (encoder.window - 1) / 2;
   }
-  TransformerDescription& description = model.description;
-  description.encoder = encoder.stack;
-  description.decoder = decoder.stack;
-  description.logit_soft_cap = decoder.logit_soft_cap;
-  const bool tied = config->Boolean("tie_word_embeddings").value_or(true);
   const bool both = encoder.stack.layers > 0 && decoder.stack.layers > 0;
   if (both && (encoder.stack.d_model != decoder.stack.d_model ||
                encoder.stack.vocabulary != decoder.stack.vocabulary)) {
@@ -177,21 +176,8 @@ FamilyModel LoadT5Gemma2(const nlohmann::json& json, const Weights* weights,
         decoder.stack.d_model, decoder.stack.vocabulary, encoder.stack.d_model,
         encoder.stack.vocabulary));
   }
-  TensorReader* const tensors = family.OpenTensors("model.");
-  if (tensors == nullptr) return model;
-  StackDescription& stack = *description.decoder;
-  const std::string prefix =
-      PrefixOf(weights, {"model.encoder.text_model.", "model.encoder."});
-  if (tied) {
-    stack.embeddings.tokens = tensors->Required(
-        prefix + "embed_tokens.weight", {stack.vocabulary, stack.d_model});
-  }
-  ReadTensors(*weights, prefix, encoder, decoder, /*merged=*/true, problems,
-              &description);
-  description.output_projection.weight =
-      tied ? stack.embeddings.tokens
-           : tensors->Required("lm_head.out_proj.weight",
-                               {stack.vocabulary, stack.d_model});
+  ReadSides(encoder, decoder, /*merged=*/true, weights, &family,
+            &model.description);
   return model;
 }
 

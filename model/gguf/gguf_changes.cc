@@ -26,7 +26,7 @@ std::string Misfit(const TensorView& tensor, const std::string& what) {
 class OrderedRows : public PackedRows {
  public:
   OrderedRows(TensorView matrix, std::vector<int64_t> order)
-      : PackedRows(matrix.shape[1], GroupFormOf(matrix)),
+      : PackedRows(matrix.shape[1], {.form = GroupFormOf(matrix)}),
         matrix_(std::move(matrix)),
         order_(std::move(order)) {}
 

@@ -284,8 +284,7 @@ HWY_INLINE void ForPairs(const AttentionCall& call, const Rows<kQueries>& rows,
                          const KeyRange& keys, size_t offset, int stride,
                          F add) {
   constexpr int kTile = kTileTokens;
-  const auto run = [&](int first, int last, auto all) HWY_ATTR
-      __attribute__((always_inline)) {
+  const auto run = [&](int first, int last, auto all) TRIVIUM_INLINE_LAMBDA {
     unsigned key = std::max(first, keys.begin);
     const unsigned end = std::min(last, keys.end);
     while (key < end) {

@@ -134,8 +134,7 @@ HWY_NOINLINE void WeighValues(const AttentionCall& call,
     if (all.value) return y;
     return hn::IfThenElse(hn::FirstN(d, sees ? hn::Lanes(d) : 0), y, sum);
   };
-  const auto add = [&](const T* pair, int key, auto all) HWY_ATTR
-      __attribute__((always_inline)) {
+  const auto add = [&](const T* pair, int key, auto all) TRIVIUM_INLINE_LAMBDA {
     TRIVIUM_UNROLL
     for (int g = 0; g < kGroups; ++g) {
       V first, second;
@@ -249,22 +248,21 @@ HWY_INLINE void AttendParts(const AttentionCall& call,
   const int lanes = static_cast<int>(hn::Lanes(F32()));
   const int head_size = call.shape.head_size;
   const WeightLayout& layout = parts->rows->layout;
-  ForBlocks(
-      parts, count, BlockKeys(KeyNumbers(head_size) * sizeof(T)), kTileTokens,
-      [&](int p, const KeyRange& tiles) HWY_ATTR
-      __attribute__((always_inline)) {
-        const HeadRows& head = parts[p].head;
-        for (int key = tiles.begin; key < tiles.end; key += kTileTokens) {
-          const T* keys =
-              reinterpret_cast<const T*>(call.tiles[key / kTileTokens]) +
-              head.head * KeyNumbers(head_size);
-          float* scores = head.weights + (key - layout.origin);
-          for (int lane = 0; lane < kTileTokens; lane += lanes) {
-            ScoreVector(call, *parts[p].rows, head.offset, keys, lane,
-                        scores + lane, layout.stride);
-          }
-        }
-      });
+  ForBlocks(parts, count, BlockKeys(KeyNumbers(head_size) * sizeof(T)),
+            kTileTokens,
+            [&](int p, const KeyRange& tiles) TRIVIUM_INLINE_LAMBDA {
+              const HeadRows& head = parts[p].head;
+              for (int key = tiles.begin; key < tiles.end; key += kTileTokens) {
+                const T* keys =
+                    reinterpret_cast<const T*>(call.tiles[key / kTileTokens]) +
+                    head.head * KeyNumbers(head_size);
+                float* scores = head.weights + (key - layout.origin);
+                for (int lane = 0; lane < kTileTokens; lane += lanes) {
+                  ScoreVector(call, *parts[p].rows, head.offset, keys, lane,
+                              scores + lane, layout.stride);
+                }
+              }
+            });
   float inverse[kMostParts][kQueries];
   for (int p = 0; p < count; ++p) Softmax(parts[p], inverse[p]);
   const int groups = Groups(head_size);
@@ -284,14 +282,12 @@ HWY_INLINE void AttendParts(const AttentionCall& call,
       constexpr int kGroups = decltype(at_once)::value;
       HWY_ALIGN float sums[kMostParts][kQueries * kGroups * 2 * kPairLanes];
       constexpr size_t kBytes = kTileTokens * kGroups * kPairLanes * sizeof(T);
-      ForBlocks(
-          parts + p, together, BlockKeys(kBytes), kWholeBlock,
-          [&](int i, const KeyRange& tiles) HWY_ATTR
-          __attribute__((always_inline)) {
-            WeighValues<T, kQueries, kGroups>(call, parts[p + i], tiles, offset,
-                                              group, lane, inverse[p + i],
-                                              sums[i]);
-          });
+      ForBlocks(parts + p, together, BlockKeys(kBytes), kWholeBlock,
+                [&](int i, const KeyRange& tiles) TRIVIUM_INLINE_LAMBDA {
+                  WeighValues<T, kQueries, kGroups>(call, parts[p + i], tiles,
+                                                    offset, group, lane,
+                                                    inverse[p + i], sums[i]);
+                });
     };
     constexpr int kGroups = kQueries == 1 ? 4 : 2;
     for (int lane = 0; lane < kPairLanes; lane += lanes) {

@@ -153,8 +153,8 @@ HWY_NOINLINE void WeighPairs(const AttentionCall& call,
   }
   // Values that a row does not see may be NaN, so zero weights are not enough;
   // the values are masked.
-  const auto add = [&](const uint16_t* pair, int key, auto all) HWY_ATTR
-      __attribute__((always_inline)) {
+  const auto add = [&](const uint16_t* pair, int key,
+                       auto all) TRIVIUM_INLINE_LAMBDA {
     VU32 values[kGroups];
     TRIVIUM_UNROLL
     for (int g = 0; g < kGroups; ++g) {
@@ -223,26 +223,25 @@ HWY_INLINE void AttendParts(const AttentionCall& call,
           reinterpret_cast<char*>(query + (p * kQueries + q) * query_stride));
     }
   }
-  ForBlocks(
-      parts, count, BlockKeys(KeyNumbers(head_size) * sizeof(uint16_t)),
-      kTilesAtOnce * kTileTokens,
-      [&](int p, const KeyRange& tiles) HWY_ATTR
-      __attribute__((always_inline)) {
-        const HeadRows& head = parts[p].head;
-        const uint32_t* part_query = query + p * kQueries * query_stride;
-        float* scores = head.weights - layout.origin;
-        int key = tiles.begin;
-        for (; key + kTilesAtOnce * kTileTokens <= tiles.end;
-             key += kTilesAtOnce * kTileTokens) {
-          ScoreTiles<kQueries, kTilesAtOnce>(call, key, head.head, part_query,
-                                             query_stride, scores + key,
-                                             layout.stride);
-        }
-        if (key < tiles.end) {
-          ScoreTiles<kQueries, 1>(call, key, head.head, part_query,
-                                  query_stride, scores + key, layout.stride);
-        }
-      });
+  ForBlocks(parts, count, BlockKeys(KeyNumbers(head_size) * sizeof(uint16_t)),
+            kTilesAtOnce * kTileTokens,
+            [&](int p, const KeyRange& tiles) TRIVIUM_INLINE_LAMBDA {
+              const HeadRows& head = parts[p].head;
+              const uint32_t* part_query = query + p * kQueries * query_stride;
+              float* scores = head.weights - layout.origin;
+              int key = tiles.begin;
+              for (; key + kTilesAtOnce * kTileTokens <= tiles.end;
+                   key += kTilesAtOnce * kTileTokens) {
+                ScoreTiles<kQueries, kTilesAtOnce>(call, key, head.head,
+                                                   part_query, query_stride,
+                                                   scores + key, layout.stride);
+              }
+              if (key < tiles.end) {
+                ScoreTiles<kQueries, 1>(call, key, head.head, part_query,
+                                        query_stride, scores + key,
+                                        layout.stride);
+              }
+            });
   float inverse[kMostParts][kQueries];
   for (int p = 0; p < count; ++p) {
     Softmax(parts[p], inverse[p]);
@@ -263,13 +262,11 @@ HWY_INLINE void AttendParts(const AttentionCall& call,
       HWY_ALIGN float sums[kMostParts][kQueries * kGroups * kPairLanes];
       constexpr size_t kBytes =
           kTileTokens * kGroups * kPairLanes * sizeof(uint16_t);
-      ForBlocks(
-          parts + p, together, BlockKeys(kBytes), kWholeBlock,
-          [&](int i, const KeyRange& tiles) HWY_ATTR
-          __attribute__((always_inline)) {
-            WeighPairs<kQueries, kGroups>(call, parts[p + i], tiles, group,
-                                          inverse[p + i], sums[i]);
-          });
+      ForBlocks(parts + p, together, BlockKeys(kBytes), kWholeBlock,
+                [&](int i, const KeyRange& tiles) TRIVIUM_INLINE_LAMBDA {
+                  WeighPairs<kQueries, kGroups>(call, parts[p + i], tiles,
+                                                group, inverse[p + i], sums[i]);
+                });
     };
     int group = 0;
     for (; group + 4 <= groups; group += 4) weigh(group, Constant<4>());

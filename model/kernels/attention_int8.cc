@@ -398,9 +398,7 @@ HWY_INLINE void AttendParts(const AttentionCall& call,
       parts->rows->first ? PaddedKeys(call.next_keys) / kTileTokens : 0;
   ForBlocks(
       parts, count, BlockKeys(Int8Head<const char>::KeyBytes(head_size)),
-      kTileTokens,
-      [&](int p, const KeyRange& tiles) HWY_ATTR
-      __attribute__((always_inline)) {
+      kTileTokens, [&](int p, const KeyRange& tiles) TRIVIUM_INLINE_LAMBDA {
         const HeadRows& head = parts[p].head;
         const int fetch = parts[p].rows->first ? next_tiles : 0;
         for (int key = tiles.begin; key < tiles.end; key += kTileTokens) {
@@ -439,13 +437,12 @@ HWY_INLINE void AttendParts(const AttentionCall& call,
       constexpr int kGroups = decltype(at_once)::value;
       HWY_ALIGN int32_t sums[kMostParts][kQueries * kGroups * 2 * kQuadLanes];
       constexpr size_t kBytes = kTileTokens * kGroups * kQuadLanes;
-      ForBlocks(
-          parts + p, together, BlockKeys(kBytes), kWholeBlock,
-          [&](int i, const KeyRange& tiles) HWY_ATTR
-          __attribute__((always_inline)) {
-            WeighValues<kVnni, kQueries, kGroups>(
-                call, parts[p + i], tiles, group, lane, scale[p + i], sums[i]);
-          });
+      ForBlocks(parts + p, together, BlockKeys(kBytes), kWholeBlock,
+                [&](int i, const KeyRange& tiles) TRIVIUM_INLINE_LAMBDA {
+                  WeighValues<kVnni, kQueries, kGroups>(call, parts[p + i],
+                                                        tiles, group, lane,
+                                                        scale[p + i], sums[i]);
+                });
     };
     for (int lane = 0; lane < kQuadLanes; lane += lanes) {
       int group = 0;

@@ -54,7 +54,7 @@ float SumExp(const float* HWY_RESTRICT x, int n, float max) {
   MapVectors(
       x, n,
       [&](hn::Vec<F32> v) HWY_ATTR { return Exp(F32(), hn::Sub(v, shift)); },
-      [&](int, auto some, hn::Vec<F32> e) HWY_ATTR {
+      [&](int, auto some, hn::Vec<F32> e) TRIVIUM_INLINE_LAMBDA {
         auto& place = PlaceOf(some, sum);
         place = hn::Add(place, some.Mask(F32(), e));
       });

@@ -149,7 +149,7 @@ HWY_INLINE bool RoundRows(const DocumentRows& document, int first,
   HWY_ALIGN int32_t fours[4 * kBlockLanes] = {};
   for (int r = 0; r < kRowsAtOnce; ++r) {
     const float* const x = row_of(r);
-    // As integers, infinity and NaN are more than all numbers.
+    // Infinity and NaN, read as integers, are more than all numbers.
     auto most = hn::Zero(d32);
     ForEachVector(d, document.size, [&](int k, auto some) HWY_ATTR {
       most = hn::Max(most, hn::BitCast(d32, hn::Abs(some.Load(d, x + k))));
@@ -341,7 +341,7 @@ std::optional<QueryBytes> RoundQuery(const float* rows, int count, int size) {
   // |e_d|, in steps.
   const double document_error =
       kHalfStep * std::sqrt(static_cast<double>(size));
-  // Of RowProduct and of the bounds, with room.
+  // The rounding of RowProduct and of the bounds, with room.
   const double rounding = (size / 8 + 32) * 0x1p-23;
   constexpr double kRoom = 1 + 1e-5;
   for (int i = 0; i < count; ++i) {

@@ -1,6 +1,7 @@
 // The floats of a ProductRow, for the epilogues that read them. Compiled once
 // for each target, hence the toggled guard.
-#if defined(TRIVIUM_MODEL_KERNELS_PRODUCT_ROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#if defined(TRIVIUM_MODEL_KERNELS_PRODUCT_ROW_INL_H_) == \
+    defined(HWY_TARGET_TOGGLE)
 #ifdef TRIVIUM_MODEL_KERNELS_PRODUCT_ROW_INL_H_
 #undef TRIVIUM_MODEL_KERNELS_PRODUCT_ROW_INL_H_
 #else
@@ -29,10 +30,11 @@ HWY_INLINE void ForEachInt8Number(const ProductRow& row, F function) {
   const float* bias = row.bias;
   ForEachVector(
       d, row.n,
-      [&, s32, scale, offset, bias ](int i, auto some) HWY_ATTR __attribute__((always_inline)) {
+      [&, s32, scale, offset, bias](int i, auto some) TRIVIUM_INLINE_LAMBDA {
         const auto sum = hn::ConvertTo(d, some.Load(d32, s32 + i));
         const auto scales = hn::Mul(x_scale, some.Load(d, scale + i));
-        const auto base = kBias ? hn::MulAdd(zero, some.Load(d, offset + i), some.Load(d, bias + i))
+        const auto base = kBias ? hn::MulAdd(zero, some.Load(d, offset + i),
+                                             some.Load(d, bias + i))
                                 : hn::Mul(zero, some.Load(d, offset + i));
         function(i, some, hn::MulAdd(sum, scales, base));
       });
@@ -49,9 +51,11 @@ HWY_INLINE void ForEachNumber(const ProductRow& row, F function) {
   const float* f32 = row.f32;
   const float* bias = row.bias;
   ForEachVector(
-      d, row.n, [&, f32, bias ](int i, auto some) HWY_ATTR __attribute__((always_inline)) {
+      d, row.n, [&, f32, bias](int i, auto some) TRIVIUM_INLINE_LAMBDA {
         const auto product = some.Load(d, f32 + i);
-        function(i, some, bias == nullptr ? product : hn::Add(product, some.Load(d, bias + i)));
+        function(i, some,
+                 bias == nullptr ? product
+                                 : hn::Add(product, some.Load(d, bias + i)));
       });
 }
 

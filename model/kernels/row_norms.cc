@@ -22,13 +22,11 @@ template <class Sink>
 HWY_INLINE void AddResidual(const ProductRow& x, const float* residual,
                             float* y, Sink sink) {
   const F32 d;
-  ForEachNumber(
-      x, [&](int i, auto some, hn::Vec<F32> s) HWY_ATTR
-      __attribute__((always_inline)) {
-        if (residual != nullptr) s = hn::Add(s, some.Load(d, residual + i));
-        sink(some, s);
-        some.Store(s, d, y + i);
-      });
+  ForEachNumber(x, [&](int i, auto some, hn::Vec<F32> s) TRIVIUM_INLINE_LAMBDA {
+    if (residual != nullptr) s = hn::Add(s, some.Load(d, residual + i));
+    sink(some, s);
+    some.Store(s, d, y + i);
+  });
 }
 
 // Returns 1 / sqrt(mean of squares + epsilon); `share` is 1 / count.
@@ -50,33 +48,29 @@ HWY_INLINE Range AddNorm(const ProductRow& x, const float* residual,
   const int n = x.n;
   const auto share = hn::Set(d, 1.0f / static_cast<float>(n));
   RowSum sum;
-  AddResidual(
-      x, residual, y,
-      [&](auto some, hn::Vec<F32> s) HWY_ATTR __attribute__((always_inline)) {
-        auto& place = PlaceOf(some, sum);
-        place = hn::Add(place, s);
-      });
+  AddResidual(x, residual, y,
+              [&](auto some, hn::Vec<F32> s) TRIVIUM_INLINE_LAMBDA {
+                auto& place = PlaceOf(some, sum);
+                place = hn::Add(place, s);
+              });
   const auto mean = hn::Mul(hn::Set(d, sum.Get()), share);
   RowSum squares;
-  ForEachVector(
-      d, n, [&](int i, auto some) HWY_ATTR __attribute__((always_inline)) {
-        const auto centred = some.Mask(d, hn::Sub(some.Load(d, y + i), mean));
-        auto& place = PlaceOf(some, squares);
-        place = hn::MulAdd(centred, centred, place);
-      });
+  ForEachVector(d, n, [&](int i, auto some) TRIVIUM_INLINE_LAMBDA {
+    const auto centred = some.Mask(d, hn::Sub(some.Load(d, y + i), mean));
+    auto& place = PlaceOf(some, squares);
+    place = hn::MulAdd(centred, centred, place);
+  });
   const auto inverse = InverseRoot(squares, share, epsilon);
   RangeVectors range = {hn::Zero(d), hn::Zero(d)};
-  ForEachVector(
-      d, n, [&](int i, auto some) HWY_ATTR __attribute__((always_inline)) {
-        const auto normal =
-            hn::Mul(hn::Sub(some.Load(d, y + i), mean), inverse);
-        const auto factor = some.Load(d, gamma + i);
-        const auto result =
-            kBeta ? hn::MulAdd(normal, factor, some.Load(d, beta + i))
-                  : hn::Mul(normal, factor);
-        range.Add(result);  // gamma and beta load zeros beyond the end
-        some.Store(result, d, y + i);
-      });
+  ForEachVector(d, n, [&](int i, auto some) TRIVIUM_INLINE_LAMBDA {
+    const auto normal = hn::Mul(hn::Sub(some.Load(d, y + i), mean), inverse);
+    const auto factor = some.Load(d, gamma + i);
+    const auto result = kBeta
+                            ? hn::MulAdd(normal, factor, some.Load(d, beta + i))
+                            : hn::Mul(normal, factor);
+    range.Add(result);  // gamma and beta load zeros beyond the end
+    some.Store(result, d, y + i);
+  });
   return range.Get();
 }
 
@@ -90,22 +84,20 @@ Range AddRmsNormRow(const ProductRow& x, const float* residual,
                     const float* HWY_RESTRICT gamma, float epsilon, float* y) {
   const F32 d;
   RowSum squares;
-  AddResidual(
-      x, residual, y,
-      [&](auto some, hn::Vec<F32> s) HWY_ATTR __attribute__((always_inline)) {
-        auto& place = PlaceOf(some, squares);
-        place = hn::MulAdd(s, s, place);
-      });
+  AddResidual(x, residual, y,
+              [&](auto some, hn::Vec<F32> s) TRIVIUM_INLINE_LAMBDA {
+                auto& place = PlaceOf(some, squares);
+                place = hn::MulAdd(s, s, place);
+              });
   const auto inverse =
       InverseRoot(squares, hn::Set(d, 1.0f / static_cast<float>(x.n)), epsilon);
   RangeVectors range = {hn::Zero(d), hn::Zero(d)};
-  ForEachVector(
-      d, x.n, [&](int i, auto some) HWY_ATTR __attribute__((always_inline)) {
-        const auto result = hn::Mul(hn::Mul(some.Load(d, y + i), inverse),
-                                    some.Load(d, gamma + i));
-        range.Add(result);
-        some.Store(result, d, y + i);
-      });
+  ForEachVector(d, x.n, [&](int i, auto some) TRIVIUM_INLINE_LAMBDA {
+    const auto result =
+        hn::Mul(hn::Mul(some.Load(d, y + i), inverse), some.Load(d, gamma + i));
+    range.Add(result);
+    some.Store(result, d, y + i);
+  });
   return range.Get();
 }
 

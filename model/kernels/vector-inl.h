@@ -13,6 +13,9 @@
 
 #include "hwy/highway.h"
 
+// For a lambda in a loop: as a call, it would keep the loop's sums in memory.
+#define TRIVIUM_INLINE_LAMBDA HWY_ATTR __attribute__((always_inline))
+
 HWY_BEFORE_NAMESPACE();
 namespace trivium::HWY_NAMESPACE {
 
@@ -226,11 +229,6 @@ template <class F, class G>
 HWY_INLINE void MapVectors(const float* x, int n, F function, G sink) {
   const F32 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
-  const auto sink_all = [&]<int... kTurn>(int i, const hn::Vec<F32>* y,
-                                          std::integer_sequence<int, kTurn...>)
-      HWY_ATTR __attribute__((always_inline)) {
-    (sink(i + kTurn * lanes, WholeVector<kTurn>(), y[kTurn]), ...);
-  };
   int i = 0;
   for (; i + kTurns * lanes <= n; i += kTurns * lanes) {
     hn::Vec<F32> y[kTurns];
@@ -238,7 +236,10 @@ HWY_INLINE void MapVectors(const float* x, int n, F function, G sink) {
     for (int v = 0; v < kTurns; ++v) {
       y[v] = function(hn::LoadU(d, x + i + v * lanes));
     }
-    sink_all(i, y, std::make_integer_sequence<int, kTurns>());
+    const auto sink_turn = [&](int j, auto some) TRIVIUM_INLINE_LAMBDA {
+      sink(j, some, y[some.kTurn]);
+    };
+    CallTurns(i, lanes, sink_turn, std::make_integer_sequence<int, kTurns>());
   }
   ForEachVector(d, n - i, [&](int j, auto some) HWY_ATTR {
     sink(i + j, some, function(some.Load(d, x + i + j)));

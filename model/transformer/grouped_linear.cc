@@ -38,7 +38,7 @@ std::span<const float> InOrder(Order order, std::span<const float> row,
   return *ordered;
 }
 
-// How the blocks of columns are packed.
+// The packing of a matrix's blocks of columns.
 struct Blocks {
   std::vector<GroupForm> forms;
   std::vector<Order> orders;

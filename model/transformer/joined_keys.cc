@@ -44,9 +44,16 @@ float* JoinedKeys::HideKeys(int heads, AttentionCall* call) {
   // The kernel reads a tile beyond either end.
   const size_t stride = PaddedKeys(call->keys) + 2 * kTileTokens;
   float* const first = bias.Reserve(heads * stride);
-  std::fill_n(first, heads * stride, kUnseen);
   call->bias = first + kTileTokens;
-  call->bias_stride = heads == 1 ? 0 : stride;
+  if (heads == 1) {
+    std::fill_n(first, stride, kUnseen);
+    call->bias_stride = 0;
+  } else {
+    const int sharing = heads / call->shape.heads;
+    std::fill(first + call->begin_head * sharing * stride,
+              first + call->end_head * sharing * stride, kUnseen);
+    call->bias_stride = stride;
+  }
   return first + kTileTokens;
 }
 

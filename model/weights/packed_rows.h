@@ -11,6 +11,12 @@
 
 namespace trivium {
 
+// The exact form of rows in groups (grouped_row.h), if they have one.
+struct RowsInGroups {
+  std::optional<GroupForm> form = std::nullopt;
+  std::vector<int32_t> order = {};  // as PackedRows::order
+};
+
 // A matrix that its file stores packed, in a format of a quantizing program
 // (quantized/). Rows are unpacked when they are read, so that memory never
 // holds an unpacked copy, unless a family reorders it. Views the file's bytes.
@@ -28,17 +34,15 @@ class PackedRows {
 
   // The form that holds the rows' numbers and scales exactly (grouped_row.h);
   // nullopt if none does.
-  std::optional<GroupForm> form() const { return form_; }
+  std::optional<GroupForm> form() const { return groups_.form; }
   // The column of each number of such a row; empty: they are in order.
-  std::span<const int32_t> order() const { return order_; }
+  std::span<const int32_t> order() const { return groups_.order; }
   // Reads the rows [first, first + rows.size()) in that form, which exists.
   virtual void ReadGroups(int64_t first, std::span<GroupedRow> rows) const {}
 
  protected:
-  explicit PackedRows(int64_t columns,
-                      std::optional<GroupForm> form = std::nullopt,
-                      std::vector<int32_t> order = {})
-      : columns_(columns), form_(form), order_(std::move(order)) {}
+  explicit PackedRows(int64_t columns, RowsInGroups groups = {})
+      : columns_(columns), groups_(std::move(groups)) {}
 
   int64_t columns() const { return columns_; }
   // Unpacks the rows [first, first + count) to out [count, columns()].
@@ -46,8 +50,7 @@ class PackedRows {
 
  private:
   const int64_t columns_;
-  const std::optional<GroupForm> form_;
-  const std::vector<int32_t> order_;
+  const RowsInGroups groups_;
 };
 
 }  // namespace trivium

@@ -21,7 +21,8 @@ class Fp4Rows : public PackedRows {
  public:
   Fp4Rows(const TensorView& codes, const TensorView& scales, int64_t group_size,
           float whole)
-      : PackedRows(2 * codes.shape[1], FormOf(scales, group_size, whole)),
+      : PackedRows(2 * codes.shape[1],
+                   {.form = FormOf(scales, group_size, whole)}),
         codes_(codes),
         scales_(scales),
         group_size_(group_size),

@@ -38,8 +38,7 @@ class GptqRows : public PackedRows {
   GptqRows(GptqTensors tensors, int bits, int zero_offset)
       : PackedRows(tensors.in,
                    FormOfCodes(bits, tensors.groups, tensors.group_size,
-                               tensors.in, *tensors.scales),
-                   OrderByGroup(tensors.groups, tensors.group_size)),
+                               tensors.in, *tensors.scales)),
         tensors_(std::move(tensors)),
         bits_(bits),
         zero_offset_(zero_offset) {}

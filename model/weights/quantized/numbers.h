@@ -10,10 +10,12 @@
 #include <numeric>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "model/weights/grouped_row.h"
 #include "model/weights/half.h"
+#include "model/weights/packed_rows.h"
 #include "model/weights/weights.h"
 
 namespace trivium {
@@ -150,24 +152,22 @@ inline std::vector<int32_t> OrderByGroup(std::span<const int32_t> groups,
   return order;
 }
 
-// Returns the form of codes with a zero in groups of `size`: kZero4 if they
-// have four bits, groups that are whole groups of kGroupNumbers (but for the
-// last), and scales that f16 holds exactly; else nullopt. `groups` are those of
-// columns that are not in the order of their groups.
-inline std::optional<GroupForm> FormOfCodes(int bits,
-                                            std::span<const int32_t> groups,
-                                            int64_t size, int64_t columns,
-                                            const TensorView& scales) {
-  if (bits != 4 || (size % kGroupNumbers != 0 && size < columns) ||
-      (!groups.empty() && OrderByGroup(groups, size).empty())) {
-    return std::nullopt;
-  }
+// Returns how kZero4 holds codes with a zero in groups of `size`: exactly, if
+// they have four bits, groups that are whole groups of kGroupNumbers (but for
+// the last), and scales that f16 holds exactly. `groups` are those of columns
+// that are not in the order of their groups.
+inline RowsInGroups FormOfCodes(int bits, std::span<const int32_t> groups,
+                                int64_t size, int64_t columns,
+                                const TensorView& scales) {
+  if (bits != 4 || (size % kGroupNumbers != 0 && size < columns)) return {};
   for (int64_t i = 0; scales.dtype != DType::kF16 && i < scales.elements();
        ++i) {
     const float scale = NumberAt(scales, i);
-    if (F16ToF32(F32ToF16(scale)) != scale) return std::nullopt;
+    if (F16ToF32(F32ToF16(scale)) != scale) return {};
   }
-  return GroupForm::kZero4;
+  std::vector<int32_t> order = OrderByGroup(groups, size);
+  if (order.size() != groups.size()) return {};
+  return {.form = GroupForm::kZero4, .order = std::move(order)};
 }
 
 // Adds the scale and the zero of `size` codes of a row of kZero4.

@@ -33,8 +33,7 @@ class PackedIntRows : public PackedRows {
   explicit PackedIntRows(PackedInts ints)
       : PackedRows(ints.columns,
                    FormOfCodes(ints.bits, ints.groups, ints.grid.block_columns,
-                               ints.columns, *ints.grid.scales),
-                   OrderByGroup(ints.groups, ints.grid.block_columns)),
+                               ints.columns, *ints.grid.scales)),
         ints_(std::move(ints)) {}
 
   void ReadGroups(int64_t first, std::span<GroupedRow> rows) const override;

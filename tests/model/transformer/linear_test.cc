@@ -190,7 +190,7 @@ class RowsInOrder : public PackedRows {
  public:
   RowsInOrder(int rows, int columns, std::vector<int32_t> order,
               std::mt19937* random)
-      : PackedRows(columns, GroupForm::kZero4, std::move(order)) {
+      : PackedRows(columns, {GroupForm::kZero4, std::move(order)}) {
     for (int i = 0; i < rows; ++i) {
       GroupedRow row;
       ClearGroups(GroupForm::kZero4, columns, &row);

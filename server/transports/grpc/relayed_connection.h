@@ -47,7 +47,7 @@ class RelayedConnection {
 
   // True if no call is open.
   bool idle() const { return open_calls() == 0; }
-  // How many calls gRPC has to end if the connection ends.
+  // The number of calls that gRPC ends with the connection.
   size_t open_calls() const { return grpc_closed_ ? 0 : guard_.open_streams(); }
   absl::Time last_active() const { return last_active_; }
 

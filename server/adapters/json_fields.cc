@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/cord.h"
+#include "base/whole_number.h"
 #include "server/errors/status.h"
 
 namespace trivium {
@@ -18,17 +19,9 @@ namespace {
 // For this process: ToRpcStatus leaves it out.
 constexpr char kOwnMember[] = "trivium.internal/OwnMember";
 
-// Returns the integer that a number is: JSON's 10, 10.0 and 1e1 are one value,
-// and some clients have no other numbers than 10.0.
-std::optional<int64_t> WholeNumber(const json& value) {
-  constexpr double kMost = 9007199254740992;  // 2^53: all integers up to it
-  if (value.is_number_float()) {
-    const double number = value.get<double>();
-    if (std::abs(number) > kMost || number != std::trunc(number)) {
-      return std::nullopt;
-    }
-    return static_cast<int64_t>(number);
-  }
+// Returns the integer that a number is: JSON's 10, 10.0 and 1e1 are one value.
+std::optional<int64_t> IntegerOf(const json& value) {
+  if (value.is_number_float()) return WholeNumber(value.get<double>());
   const bool fits = value.is_number_unsigned()
                         ? value.get<uint64_t>() <= uint64_t{INT64_MAX}
                         : value.is_number_integer();
@@ -69,7 +62,7 @@ std::optional<int64_t> JsonFields::Integer(const char* name, int64_t low,
                                            int64_t high) {
   const json* const value = Value(name);
   if (value == nullptr) return std::nullopt;
-  const std::optional<int64_t> whole = WholeNumber(*value);
+  const std::optional<int64_t> whole = IntegerOf(*value);
   if (whole && *whole >= low && *whole <= high) return whole;
   Fail(name, fmt::format("must be a whole number in {} .. {}", low, high));
   return std::nullopt;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "base/whole_number.h"
 #include "server/errors/status.h"
 
 namespace trivium {
@@ -79,14 +80,11 @@ const FieldDescriptor* Find(const std::string& name, Message** message) {
 template <typename T>
 bool Whole(const InferParameter& value, T* out) {
   if (value.has_double_param()) {
-    const double number = value.double_param();
-    constexpr double kMost = 9007199254740992;  // 2^53: all integers up to it
-    if (!(number >= 0 && number <= kMost) || number != std::trunc(number) ||
-        number > static_cast<double>(std::numeric_limits<T>::max())) {
-      return false;
-    }
+    const int64_t number = WholeNumber(value.double_param()).value_or(-1);
     *out = static_cast<T>(number);
-    return true;
+    return number >= 0 &&
+           static_cast<uint64_t>(number) <=
+               static_cast<uint64_t>(std::numeric_limits<T>::max());
   }
   if (value.has_uint64_param()) {
     const uint64_t number = value.uint64_param();

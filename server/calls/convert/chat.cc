@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "base/whole_number.h"
 #include "model/chat_template.h"
 #include "nlohmann/json.hpp"
 #include "server/calls/convert/convert.h"
@@ -143,9 +144,8 @@ absl::StatusOr<std::string> ToJson(const google::protobuf::Value& in,
       if (!std::isfinite(number)) {
         return InvalidField(path, "is infinite or not a number");
       }
-      constexpr double kWhole = 9007199254740992.0;  // 2^53
-      if (std::abs(number) < kWhole && number == std::trunc(number)) {
-        return fmt::format("{}", static_cast<int64_t>(number));
+      if (const auto whole = WholeNumber(number)) {
+        return fmt::format("{}", *whole);
       }
       return fmt::format("{}", number);
     }

@@ -54,8 +54,12 @@ void ConnectionTable::Shrink(int max_connections) {
 bool ConnectionTable::EndLongestIdle() {
   const auto id = limits_.LongestIdle();
   if (!id) return false;
-  metrics_->OnConnectionEnded("evicted");
-  Erase(*id);
+  if (entries_.at(*id).gone) {
+    EraseGone(*id);
+  } else {
+    metrics_->OnConnectionEnded("evicted");
+    Erase(*id);
+  }
   return true;
 }
 
@@ -209,13 +213,16 @@ void ConnectionTable::End(uint64_t id, absl::Time now) {
 
 void ConnectionTable::EndGone(absl::Time now) {
   while (!gone_.empty() && bare_calls_->Ready(now)) {
-    const auto first = entries_.find(gone_.front());
+    const uint64_t id = gone_.front();
     gone_.pop_front();
-    if (first == entries_.end()) continue;  // it made room
-    bare_calls_->Spend(
-        static_cast<double>(first->second.connection->open_calls()));
-    Erase(first->first);
+    if (entries_.contains(id)) EraseGone(id);  // else it made room
   }
+}
+
+void ConnectionTable::EraseGone(uint64_t id) {
+  bare_calls_->Spend(
+      static_cast<double>(entries_.at(id).connection->open_calls()));
+  Erase(id);
 }
 
 void ConnectionTable::EndAllGone() {

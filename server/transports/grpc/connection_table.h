@@ -92,6 +92,7 @@ class ConnectionTable {
   // Ends it for gRPC as well.
   void Erase(uint64_t id);
   void EndGone(absl::Time now);
+  void EraseGone(uint64_t id);
 
   const int epoll_;
   BareCalls* const bare_calls_;

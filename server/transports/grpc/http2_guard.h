@@ -66,8 +66,7 @@ class Http2Guard {
   // About how many bytes it prepares for either side before they are sent.
   static constexpr size_t kMostMade = 64 << 10;
 
-  // How many calls of a connection are judged before the others have their
-  // turn.
+  // So many calls of a connection are judged before the others have their turn.
   static constexpr int kHeadsATurn = 32;
 
   // The fate of a call.

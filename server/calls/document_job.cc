@@ -56,7 +56,8 @@ void DocumentJob::Start() {
     MutexLock lock(&mutex_);
     handler_ = handler;
   }
-  environment_.tokenizing->Run({client_, this}, bytes, [handler] { handler->Start(); });
+  environment_.tokenizing->Run({client_, this}, bytes,
+                               [handler] { handler->Start(); });
 }
 
 std::shared_ptr<Handler> DocumentJob::handler() const {
@@ -124,7 +125,8 @@ void DocumentJob::Read() {
   // Without memory the call ends at its deadline.
   CatchExceptions([&] {
     environment_.tokenizing->Run(
-        {client_, this}, 0, [handler = handler(), more] { handler->OnRead(more); });
+        {client_, this}, 0,
+        [handler = handler(), more] { handler->OnRead(more); });
   }).IgnoreError();
 }
 
@@ -157,7 +159,8 @@ void DocumentJob::Write(const google::protobuf::Message& response) {
     }
     handler = handler_;
   }
-  environment_.delivery->Run({client_, this}, 0, [handler] { handler->OnWritten(true); });
+  environment_.delivery->Run({client_, this}, 0,
+                             [handler] { handler->OnWritten(true); });
 }
 
 void DocumentJob::Finish(const Ending& ending,
@@ -179,8 +182,9 @@ void DocumentJob::Finish(const Ending& ending,
   // The handler is still at work, and the registry of calls may be waiting for
   // it. Without memory it is destroyed with this.
   CatchExceptions([this] {
-    environment_.delivery->Run(
-        {client_, this}, 0, [self = shared_from_this()] { self->DropHandler(); });
+    environment_.delivery->Run({client_, this}, 0, [self = shared_from_this()] {
+      self->DropHandler();
+    });
   }).IgnoreError();
 }
 

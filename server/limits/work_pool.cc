@@ -145,8 +145,8 @@ void WorkPool::Loop() {
     while (clients_.turns.empty() && !stopping_) changed_.Wait(&mutex_);
     if (clients_.turns.empty()) break;
     const ClientId client = clients_.turns.begin()->key;
-    const Owner owner = {
-        client, clients_.all.at(client).calls.turns.begin()->key};
+    const Owner owner = {client,
+                         clients_.all.at(client).calls.turns.begin()->key};
     doing = {this, owner};
     RunLocked(owner);
   }

@@ -12,7 +12,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/time/time.h"
 #include "base/mutex.h"
-#include "server/batching/request.h"
+#include "server/limits/call_context.h"
 
 namespace trivium {
 
@@ -40,7 +40,10 @@ class CallTurns {
   class Turn {
    public:
     Turn(CallTurns* owner, CallId call, ClientId client, uint64_t connection)
-        : owner_(owner), call_(call), client_(client), connection_(connection) {}
+        : owner_(owner),
+          call_(call),
+          client_(client),
+          connection_(connection) {}
     ~Turn() {
       if (entered_) owner_->Begun(call_);
     }

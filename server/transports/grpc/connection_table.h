@@ -37,11 +37,11 @@ class ConnectionTable {
   // Lower tags are the relay's own. Ids start at 1.
   static constexpr uint64_t kFirstTag = 2;
 
-  // `epoll` must stay open while this lives, as must the others. A connection of age Spread(age) is
-  // told to go, and ends `grace` later.
+  // `epoll` must stay open while this lives, as must the others. A connection
+  // of age Spread(age) is told to go, and ends `grace` later.
   ConnectionTable(int epoll, BareCalls* bare_calls, CallTurns* turns,
-                  Metrics* metrics,
-                  int max_connections, absl::Duration age = absl::InfiniteDuration(),
+                  Metrics* metrics, int max_connections,
+                  absl::Duration age = absl::InfiniteDuration(),
                   absl::Duration grace = absl::ZeroDuration())
       : epoll_(epoll),
         bare_calls_(bare_calls),

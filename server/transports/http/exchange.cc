@@ -497,11 +497,11 @@ void Exchange::FinishIfMemory(const Ending& ending,
     }
     held_->Set(Held::kResponses, static_cast<int64_t>(2 * size));
     // self_ keeps this alive until Deliver.
-    environment_->handlers.delivery->Run({client_, this}, static_cast<int64_t>(size),
-                                         [this, answer]() mutable {
-                                           Pack(&answer);
-                                           Deliver(std::move(answer));
-                                         });
+    environment_->handlers.delivery->Run(
+        {client_, this}, static_cast<int64_t>(size), [this, answer]() mutable {
+          Pack(&answer);
+          Deliver(std::move(answer));
+        });
     return;
   }
   const std::string rest = codec_->EndStream(told, last);

@@ -271,13 +271,12 @@ TEST_F(RelayTest, ACallWaitsForFewOfAnotherClientsMany) {
   };
   std::atomic<CallId> last = 0;
   // Each connection is a client.
-  Start(100, "",
-        [&](HeaderFields*, const Relay::Origin& origin, bool) {
-          Http2Guard::Judgement judgement;
-          judgement.turn = std::make_unique<CallTurns::Turn>(
-              &turns_, ++last, origin.connection, origin.connection);
-          return judgement;
-        });
+  Start(100, "", [&](HeaderFields*, const Relay::Origin& origin, bool) {
+    Http2Guard::Judgement judgement;
+    judgement.turn = std::make_unique<CallTurns::Turn>(
+        &turns_, ++last, origin.connection, origin.connection);
+    return judgement;
+  });
   const UniqueFd greedy = Connect();
   Send(greedy, kHello);
   const UniqueFd greedys = Accepted();

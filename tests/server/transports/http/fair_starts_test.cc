@@ -15,8 +15,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// Records whose calls ask for admission as they start. The first one waits until
-// the test lets it go.
+// Records whose calls ask for admission as they start. The first one waits
+// until the test lets it go.
 class StartsBatcher : public PuppetBatcher {
  public:
   Submission CheckAdmission(const ServedModel* model, Sender sender,
@@ -58,9 +58,9 @@ class FairStartsTest : public HttpApiTest {
         "POST {} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
         "x-client: {}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{}",
         kTranslate, client, std::string(kAbc).size(), kAbc));
-    const std::string expected = fmt::format(
-        "trivium_requests_in_flight{{rpc=\"Translate\"}} {}\n",
-        sockets_.size());
+    const std::string expected =
+        fmt::format("trivium_requests_in_flight{{rpc=\"Translate\"}} {}\n",
+                    sockets_.size());
     while (metrics_.Text().find(expected) == std::string::npos) {
       absl::SleepFor(absl::Milliseconds(1));
     }

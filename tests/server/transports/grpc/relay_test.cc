@@ -260,12 +260,12 @@ TEST_F(RelayTest, AFloodIsEventuallyRead) {
 // begun, and another client's call is among the next.
 TEST_F(RelayTest, ACallWaitsForFewOfAnotherClientsMany) {
   constexpr int kMany = 1000;
-  // HEADERS of one field, and DATA of an empty message.
-  const auto call = [](int i) {
+  // HEADERS as the relay writes them, and DATA of an empty message.
+  const std::string block = WriteFields({{":method", "POST"}});
+  const auto call = [&block](int i) {
     std::string bytes;
     const auto stream = static_cast<uint32_t>(2 * i + 1);
-    AppendHead({1, kHeaders, kEndHeaders, stream}, &bytes);
-    bytes += '\x82';
+    AppendHeaders(stream, 0, block, &bytes);
     AppendHead({5, kData, kEndStream, stream}, &bytes);
     return bytes + std::string(5, '\0');
   };

@@ -72,11 +72,11 @@ void Call::RunTokenizing(int64_t text_bytes, std::function<void()> work) const {
 }
 
 void Call::RunOnPool(int64_t text_bytes, std::function<void()> work) const {
-  environment_.tokenizing->Run(this, text_bytes, std::move(work));
+  environment_.tokenizing->Run({client(), this}, text_bytes, std::move(work));
 }
 
 void Call::RunDelivery(int64_t bytes, std::function<void()> work) const {
-  environment_.delivery->Run(this, bytes, std::move(work));
+  environment_.delivery->Run({client(), this}, bytes, std::move(work));
 }
 
 absl::Status Call::CheckAdmission() const {

@@ -5,6 +5,7 @@
 
 #include "base/exceptions.h"
 #include "server/calls/handlers.h"
+#include "server/limits/client_id.h"
 #include "server/limits/work_pool.h"
 
 namespace trivium {
@@ -31,6 +32,7 @@ DocumentJob::DocumentJob(const Environment& environment,
       held_(overload->account()),
       file_name_(std::move(order.file_name)),
       began_(environment.clock->Now()),
+      client_(ClientOf(order.context)),
       context_(std::move(order.context)),
       bytes_(static_cast<int64_t>(order.data.size())) {
   *start_.mutable_start() = std::move(order.start);
@@ -54,7 +56,8 @@ void DocumentJob::Start() {
     MutexLock lock(&mutex_);
     handler_ = handler;
   }
-  environment_.tokenizing->Run(this, bytes, [handler] { handler->Start(); });
+  environment_.tokenizing->Run({client_, this}, bytes,
+                               [handler] { handler->Start(); });
 }
 
 std::shared_ptr<Handler> DocumentJob::handler() const {
@@ -122,7 +125,8 @@ void DocumentJob::Read() {
   // Without memory the call ends at its deadline.
   CatchExceptions([&] {
     environment_.tokenizing->Run(
-        this, 0, [handler = handler(), more] { handler->OnRead(more); });
+        {client_, this}, 0,
+        [handler = handler(), more] { handler->OnRead(more); });
   }).IgnoreError();
 }
 
@@ -155,7 +159,8 @@ void DocumentJob::Write(const google::protobuf::Message& response) {
     }
     handler = handler_;
   }
-  environment_.delivery->Run(this, 0, [handler] { handler->OnWritten(true); });
+  environment_.delivery->Run({client_, this}, 0,
+                             [handler] { handler->OnWritten(true); });
 }
 
 void DocumentJob::Finish(const Ending& ending,
@@ -177,8 +182,9 @@ void DocumentJob::Finish(const Ending& ending,
   // The handler is still at work, and the registry of calls may be waiting for
   // it. Without memory it is destroyed with this.
   CatchExceptions([this] {
-    environment_.delivery->Run(
-        this, 0, [self = shared_from_this()] { self->DropHandler(); });
+    environment_.delivery->Run({client_, this}, 0, [self = shared_from_this()] {
+      self->DropHandler();
+    });
   }).IgnoreError();
 }
 
@@ -202,7 +208,7 @@ void DocumentJob::Shed() {
   // The manager is locked now. Destroying the handler locks the registry of
   // calls, which may be waiting for the manager, so that happens elsewhere.
   CatchExceptions([this] {
-    environment_.delivery->Run(this, 0,
+    environment_.delivery->Run({client_, this}, 0,
                                [self = shared_from_this()] { self->Cancel(); });
   }).IgnoreError();
 }

@@ -91,6 +91,7 @@ class DocumentJob final : public RequestStream,
   CallBytes held_;
   const std::string file_name_;
   const absl::Time began_;
+  const ClientId client_;
   CallContext context_;  // until Start
 
   // Used by the handler's reads, which come one after the other.

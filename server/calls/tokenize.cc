@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <span>
+#include <string>
 
 #include "base/status.h"
 #include "server/calls/handlers.h"
@@ -17,6 +18,8 @@ namespace {
 // of its text.
 constexpr int64_t kTokenBytes = 8;
 constexpr int64_t kLaterTokenBytes = 14;
+// What a token takes in memory besides its piece's bytes, until the call ends.
+constexpr int64_t kTokenMemory = sizeof(v1::Token) + sizeof(std::string);
 // Ids that are decoded, or tokens that are converted, between two checks that
 // the call is alive.
 constexpr size_t kIdsAtOnce = 4096;
@@ -62,17 +65,21 @@ class TokenizeCall : public UnaryCall {
                                                       options)
                              : tokenizer.Tokenize(input.text, options),
                   input.path));
+    int64_t pieces = 0;
     for (const Token& token : tokens) {
-      response_bytes_ += kTokenBytes + static_cast<int64_t>(token.piece.size());
+      pieces += static_cast<int64_t>(token.piece.size());
     }
+    const auto count = static_cast<int64_t>(tokens.size());
+    response_bytes_ += count * kTokenBytes + pieces;
     TRIVIUM_RETURN_IF_ERROR(
         CheckResponseSize(response_bytes_, environment().limits));
+    call().Hold(Held::kResults, count * kTokenMemory + pieces);
     v1::TokenizedText* result = AddTokens(&response_);
     const bool types = model().info().type_vocabulary > 0;
     for (size_t begin = 0; begin < tokens.size(); begin += kIdsAtOnce) {
       TRIVIUM_RETURN_IF_ERROR(call().CheckAlive());
-      const size_t count = std::min(tokens.size() - begin, kIdsAtOnce);
-      AppendTokens(std::span(tokens).subspan(begin, count), types, job_.pairs,
+      const size_t some = std::min(tokens.size() - begin, kIdsAtOnce);
+      AppendTokens(std::span(tokens).subspan(begin, some), types, job_.pairs,
                    result);
     }
     return absl::OkStatus();

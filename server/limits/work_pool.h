@@ -5,24 +5,26 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
 #include "base/mutex.h"
 #include "base/thread.h"
+#include "server/batching/request.h"
 
 namespace trivium {
 
 // A few threads for work that must delay neither the transport's threads
 // (tokenizing long texts) nor the batcher's workers (making texts of results).
 //
-// Fair between calls by the bytes that their work handles: first in, first out
-// within a call; between calls, the one that was served least is next. Calls
-// hand over long work in pieces (kPieceBytes), each of which queues the next
-// one. So a short text waits for at most one piece on each thread, whatever
-// else is queued. Work that cannot be cut calls Yield. Work is never removed
-// from the queue: the work of a cancelled call asks Call::CheckAlive and ends
-// at once.
+// Fair by the bytes that work handles, first between clients, then between the
+// calls of a client: whoever was served least is next. First in, first out
+// within a call. Calls hand over long work in pieces (kPieceBytes), each of
+// which queues the next one. So a short text waits for at most one piece of
+// each other client on each thread, whatever else is queued. Work that cannot
+// be cut calls Yield. Work is never removed from the queue: the work of a
+// cancelled call asks Call::CheckAlive and ends at once.
 //
 // The queue needs no limit: each call bounds the work that it queues.
 // Thread-safe. The destructor does the queued work before it returns.
@@ -40,11 +42,16 @@ class WorkPool {
   // 0: the pool cannot do any work.
   int threads() const { return static_cast<int>(threads_.size()); }
 
-  // Queues work that handles `bytes`. `call` identifies the call: any address
-  // that is unique to it. Throws std::bad_alloc if there is no memory; then
-  // nothing is queued. `work` should answer for its own exceptions; one that
-  // comes out of it is dropped.
-  void Run(const void* call, int64_t bytes, std::function<void()> work);
+  // Whose work it is. `call` identifies the call: any address that is unique to
+  // it.
+  struct Owner {
+    ClientId client;
+    const void* call;
+  };
+  // Queues work that handles `bytes`. Throws std::bad_alloc if there is no
+  // memory; then nothing is queued. `work` should answer for its own
+  // exceptions; one that comes out of it is dropped.
+  void Run(Owner owner, int64_t bytes, std::function<void()> work);
 
   // Called by long work again and again, with no lock held. On a pool's thread,
   // it does up to kPieceBytes of others' short work whose turn has come. Does
@@ -56,37 +63,59 @@ class WorkPool {
     int64_t bytes;
     std::function<void()> run;
   };
-  // A call that has queued or running work.
-  struct Line {
-    std::deque<Work> work;
+  // A share of the pool: a client's or, of that, a call's.
+  struct Share {
     int running = 0;
-    uint64_t served = 0;  // bytes, on the pool's own scale
+    uint64_t served = 0;  // bytes, on the scale of those that it shares with
     uint64_t number = 0;  // in the order of arrival
   };
-  using Lines = std::map<const void*, Line>;
-
-  // The place of a line with queued work.
+  // The place of a share with queued work.
+  template <typename Key>
   struct Turn {
     uint64_t served;
     uint64_t number;
-    const void* call;
+    Key key;
     auto operator<=>(const Turn&) const = default;
+  };
+  // Those with queued or running work, and the turns of those with queued work
+  // (Sharer::waits).
+  template <typename Key, typename Sharer>
+  struct Sharers {
+    std::map<Key, Sharer> all;
+    std::set<Turn<Key>> turns;
+    uint64_t now_served = 0;
+    uint64_t seen = 0;
+
+    Sharer& FindOrAdd(Key key);
+    // Gives a sharer, whose first work was queued, its turn.
+    void Enter(Key key);
+    // Takes that back: the work could not be queued.
+    void Withdraw(Key key);
+    // A sharer's next work was taken from its queue and begins.
+    void Serve(Key key, int64_t bytes);
+    // A sharer's work is done. One without other work is forgotten.
+    void Leave(Key key);
+  };
+  struct Call : Share {
+    std::deque<Work> work;
+    bool waits() const { return !work.empty(); }
+  };
+  struct Client : Share {
+    Sharers<const void*, Call> calls;
+    bool waits() const { return !calls.turns.empty(); }
   };
 
   void Loop();
-  // Does the next work of the turn's line, without the lock. Returns its bytes.
-  int64_t RunLocked(Turn turn) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Does others' short work whose turn is before `call`'s.
-  void RunOthers(const void* call);
-  const Turn* NextShortLocked(const void* call)
+  // Does an owner's next work, without the lock. Returns its bytes.
+  int64_t RunLocked(Owner owner) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Does others' short work whose turn is before the owner's.
+  void RunOthers(Owner owner);
+  std::optional<Owner> NextShortLocked(Owner owner)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Mutex mutex_;
   CondVar changed_;
-  Lines lines_ ABSL_GUARDED_BY(mutex_);
-  std::set<Turn> turns_ ABSL_GUARDED_BY(mutex_);
-  uint64_t now_served_ ABSL_GUARDED_BY(mutex_) = 0;
-  uint64_t lines_seen_ ABSL_GUARDED_BY(mutex_) = 0;
+  Sharers<ClientId, Client> clients_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<Thread> threads_;
 };

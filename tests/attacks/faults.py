@@ -12,17 +12,20 @@ To end it 1,000 times while it also loads models and translates documents and
 streams, give 500 and Stops.test_ended_in_work_of_every_kind.
 """
 
+import mmap
 import os
 import random
 import resource
 import shutil
 import signal
 import stat
+import struct
 import subprocess
 import tempfile
 import threading
 import time
 import unittest
+import unittest.mock
 
 import attack
 import grpc
@@ -292,6 +295,34 @@ class Resources(attack.Attack):
                     self.assertLess(time.monotonic(), give_up)
         # Who was connected felt nothing.
         self.assertEqual(honest.errors, [])
+
+
+class Clock(unittest.TestCase):
+    """The machine's clock is set forth and back while clients call."""
+    # Beside the server's program.
+    SHIM = "libjumping_clock.so"
+    JUMPS = (3600, -3600, 400 * 86400, -400 * 86400, -2, 0)
+
+    def test_jumps(self):
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(bytes(8))
+            file.flush()
+            shim = os.path.join(os.path.dirname(attack.program()), self.SHIM)
+            with unittest.mock.patch.dict(os.environ, {
+                    "LD_PRELOAD": shim, "JUMPING_CLOCK_FILE": file.name}):
+                server = attack.start_server(
+                    ("--log-level", "warn", "--http-listen", "127.0.0.1:0"))
+            with mmap.mmap(file.fileno(), 8) as offset, \
+                    attack.HonestClient(server.address) as grpcs, \
+                    attack.HonestClient(server.http_address, "http") as https:
+                for seconds in self.JUMPS * max(1, round(attack.seconds())):
+                    offset[:] = struct.pack("<q", seconds * 10**9)
+                    time.sleep(0.3)
+        self.assertEqual(server.stop()[0], 0)
+        self.assertEqual(grpcs.errors, [])
+        self.assertEqual(https.errors, [])
+        # It was not waiting for another year.
+        self.assertGreater(min(len(grpcs.seconds), len(https.seconds)), 0)
 
 
 class Disk(unittest.TestCase):

@@ -48,7 +48,8 @@ absl::Status Adapter::ParseRequest(Message* request) {
 // from Write yet.
 void Adapter::Write(const Message& response) {
   Hear(response);
-  environment_.delivery->Run(this, 0, [this] { inner_->OnWritten(true); });
+  environment_.delivery->Run({client_, this}, 0,
+                             [this] { inner_->OnWritten(true); });
 }
 
 void Adapter::Finish(const Ending& ending, const Message* last) {

@@ -13,6 +13,7 @@
 #include "server/calls/allowed_models.h"
 #include "server/calls/call.h"
 #include "server/calls/handlers.h"
+#include "server/limits/client_id.h"
 
 namespace trivium {
 
@@ -43,6 +44,7 @@ class Adapter : public Handler, public ResponseStream {
   Adapter(const Environment& environment, CallContext context, Rpc rpc,
           Transport* transport)
       : environment_(environment),
+        client_(ClientOf(context)),
         context_(std::move(context)),
         models_(environment.models, context_.grant),
         rpc_(rpc),
@@ -76,6 +78,7 @@ class Adapter : public Handler, public ResponseStream {
   void MakeInner();
 
   const Environment& environment_;
+  const ClientId client_;
   CallContext context_;  // moved to failed_ or inner_
   const AllowedModels models_;
   const Rpc rpc_;

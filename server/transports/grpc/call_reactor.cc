@@ -1,6 +1,7 @@
 #include "server/transports/grpc/call_reactor.h"
 
-#include <chrono>
+#include <grpc/support/time.h>
+
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,11 +56,13 @@ CallContext ToCallContext(const Environment& environment,
   if (!absl::SimpleAtoi(Metadata(context, kInTransitField), &out.in_transit)) {
     out.in_transit = 0;
   }
-  const auto deadline = context.deadline();
-  if (deadline != std::chrono::system_clock::time_point::max()) {
-    // gRPC counts the time that is left from the machine's clock.
-    out.deadline =
-        environment.clock->Now() + (absl::FromChrono(deadline) - absl::Now());
+  // By a clock of gRPC's that nobody sets.
+  const gpr_timespec deadline = context.raw_deadline();
+  if (gpr_time_cmp(deadline, gpr_inf_future(deadline.clock_type)) != 0) {
+    const gpr_timespec left =
+        gpr_time_sub(deadline, gpr_now(deadline.clock_type));
+    out.deadline = environment.clock->Now() + absl::Seconds(left.tv_sec) +
+                   absl::Nanoseconds(left.tv_nsec);
   }
   return out;
 }

@@ -63,16 +63,22 @@ class CallReactor : public Reactor, public Side, public AccountedCall {
   // the call ends.
   template <typename New>
   void Begin(New* new_handler) {
+    CallId call = 0;
     const absl::Status status = CatchExceptions([&] {
       CallContext context = ToCallContext(environment_->handlers, *context_);
       context.held = held_;
+      call = context.in_transit;
       handler_ = new_handler(environment_->handlers, std::move(context),
                              static_cast<Side*>(this));
       environment_->overload.Add(this);
     });
-    if (status.ok()) return handler_->Start();
-    handler_.reset();
-    static_cast<Side*>(this)->Finish({status, ""}, nullptr);
+    if (status.ok()) {
+      handler_->Start();
+    } else {
+      handler_.reset();
+      static_cast<Side*>(this)->Finish({status, ""}, nullptr);
+    }
+    environment_->turns.Begun(call);
   }
   // Neither Shed nor ResumeReading is called afterwards.
   void LeaveAccount() { environment_->overload.Remove(this); }

@@ -119,6 +119,14 @@ void ConnectionTable::MoveDue(absl::Time now) {
   EndGone(now);
 }
 
+void ConnectionTable::GiveTurns(absl::Time now) {
+  while (const std::optional<uint64_t> id = turns_->Next(now)) {
+    const auto entry = entries_.find(*id);
+    if (entry == entries_.end() || entry->second.gone) continue;
+    Move(*id, true, false, now);
+  }
+}
+
 void ConnectionTable::EndOld(absl::Time now) {
   while (!ages_.empty() && ages_.begin()->first <= now) {
     const uint64_t id = ages_.begin()->second;

@@ -16,6 +16,7 @@
 #include "server/observability/log.h"
 #include "server/observability/metrics.h"
 #include "server/transports/grpc/bare_calls.h"
+#include "server/transports/grpc/call_turns.h"
 #include "server/transports/grpc/relayed_connection.h"
 #include "server/transports/net/connection_limits.h"
 
@@ -36,14 +37,15 @@ class ConnectionTable {
   // Lower tags are the relay's own. Ids start at 1.
   static constexpr uint64_t kFirstTag = 2;
 
-  // `epoll` must stay open while this lives. A connection of age Spread(age) is
-  // told to go, and ends `grace` later.
-  ConnectionTable(int epoll, BareCalls* bare_calls, Metrics* metrics,
-                  int max_connections,
+  // `epoll` must stay open while this lives, as must the others. A connection
+  // of age Spread(age) is told to go, and ends `grace` later.
+  ConnectionTable(int epoll, BareCalls* bare_calls, CallTurns* turns,
+                  Metrics* metrics, int max_connections,
                   absl::Duration age = absl::InfiniteDuration(),
                   absl::Duration grace = absl::ZeroDuration())
       : epoll_(epoll),
         bare_calls_(bare_calls),
+        turns_(turns),
         metrics_(metrics),
         age_(age),
         grace_(grace),
@@ -66,6 +68,8 @@ class ConnectionTable {
   // Returns when MoveDue has something to do.
   absl::Time next_due(absl::Time now) const;
   void MoveDue(absl::Time now);
+  // Moves connections whose turn it is to begin a call.
+  void GiveTurns(absl::Time now);
   // Ends those whose clients are gone, without waiting.
   void EndAllGone();
 
@@ -96,6 +100,7 @@ class ConnectionTable {
 
   const int epoll_;
   BareCalls* const bare_calls_;
+  CallTurns* const turns_;
   Metrics* const metrics_;
   const absl::Duration age_;
   const absl::Duration grace_;

@@ -78,10 +78,12 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Create(
         acceptor->HandleNewConnection(&connection);
       },
       environment.metrics, &server->environment_->resets,
-      server->incoming_.get(),
-      [&environment, open_calls = server->open_calls_.get()](
-          HeaderFields* fields, const std::string& peer, bool may_refuse) {
-        return JudgeRelayed(environment, open_calls, peer, may_refuse, fields);
+      &server->environment_->turns, server->incoming_.get(),
+      [&environment, open_calls = server->open_calls_.get(),
+       turns = &server->environment_->turns](
+          HeaderFields* fields, const Relay::Origin& origin, bool may_refuse) {
+        return JudgeRelayed(environment, open_calls, turns, origin, may_refuse,
+                            fields);
       });
   if (!relay.ok()) {
     return absl::UnavailableError(fmt::format(

@@ -40,7 +40,7 @@ constexpr size_t kPrefaceMethod = 3;  // bytes of "PRI"
 // Keeps the relay from waking for every frame.
 constexpr absl::Duration kLeastRest = absl::Milliseconds(5);
 
-// Time after which to ask for room again.
+// Time after which to ask for room again, or for a turn that was missed.
 constexpr absl::Duration kRoomRest = absl::Milliseconds(20);
 
 // The part of the window that is returned at a time: an eighth of the smallest
@@ -195,8 +195,9 @@ size_t Http2Guard::OnData(std::string_view payload, absl::Time now) {
   // gRPC ignores data of a stream that has ended.
   if (stream == open_.end()) return payload.size();
   Stream& its = stream->second;
-  const size_t passing = its.messages.Read(payload.substr(0, data), now,
-                                           incoming_, &small_messages_);
+  const size_t passing = its.messages.Read(
+      payload.substr(0, data), now, incoming_, &small_messages_,
+      [&its, now] { return its.turn == nullptr || its.turn->Enter(now); });
   if (its.messages.any_whole() && std::exchange(its.bare, false)) {
     --bare_;
     if (its.paced) bare_calls_->Return();
@@ -241,6 +242,7 @@ absl::Status Http2Guard::OnHeaders(std::string* to_grpc) {
     Stream& opened = open_[stream];
     opened.call = std::move(judgement.call);
     opened.place = std::move(judgement.place);
+    opened.turn = std::move(judgement.turn);
     if (++bare_ > BareCalls::kFree) {
       opened.paced = true;
       bare_calls_->Spend(1);

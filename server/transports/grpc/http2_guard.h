@@ -15,6 +15,7 @@
 #include "server/limits/early_refusal.h"
 #include "server/limits/open_calls.h"
 #include "server/transports/grpc/bare_calls.h"
+#include "server/transports/grpc/call_turns.h"
 #include "server/transports/grpc/header_fields.h"
 #include "server/transports/grpc/http2_frames.h"
 #include "server/transports/grpc/incoming_messages.h"
@@ -35,6 +36,7 @@ namespace trivium {
 //     at a bounded rate (BareCalls).
 //   - A large request message is read when there is memory for it
 //     (IncomingMessages).
+//   - A call begins when it is its client's turn (CallTurns).
 //   - A header block has at most kMaxHeaderBytes, and kMaxFieldBytes when it is
 //     unpacked; a connection has at most max_streams open streams. Exceeding a
 //     limit ends the connection.
@@ -79,6 +81,8 @@ class Http2Guard {
     // For a call that gRPC gets: kept while the stream is open. May be null.
     std::unique_ptr<CallInTransit> call = nullptr;
     std::unique_ptr<OpenCalls::Place> place = nullptr;
+    // Null: the call needs no turn to begin.
+    std::unique_ptr<CallTurns::Turn> turn = nullptr;
   };
   // Judges a call by its header fields. It may change them; gRPC gets the
   // result. `may_refuse`: an answer may be sent now.
@@ -124,6 +128,7 @@ class Http2Guard {
     MessageReader messages;
     std::unique_ptr<CallInTransit> call;      // may be null
     std::unique_ptr<OpenCalls::Place> place;  // may be null
+    std::unique_ptr<CallTurns::Turn> turn;    // may be null
     bool bare = true;                         // no message has come
     bool paced = false;                       // counted by bare_calls_
   };
@@ -180,7 +185,7 @@ class Http2Guard {
 
   bool waits_for_resets_ = false;
   bool waits_for_calls_ = false;
-  bool waits_for_room_ = false;
+  bool waits_for_room_ = false;  // or for a turn
   double balance_;  // units at balance_at_; negative: the connection rests
   absl::Time balance_at_;
 };

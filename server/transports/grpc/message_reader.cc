@@ -6,21 +6,27 @@
 namespace trivium {
 
 size_t MessageReader::Read(std::string_view bytes, absl::Time now,
-                           IncomingMessages* incoming, int64_t* small) {
+                           IncomingMessages* incoming, int64_t* small,
+                           absl::FunctionRef<bool()> may_begin) {
+  const auto may_end = [&] { return any_whole_ || may_begin(); };
   size_t at = 0;
   while (at < bytes.size()) {
     if (left_ == 0) {
       // The first byte is the flag, which the next four shift out.
-      length_ = length_ << 8 | static_cast<uint8_t>(bytes[at++]);
-      if (++head_ == kHeadBytes) {
-        head_ = 0;
-        left_ = std::exchange(length_, 0);
-        any_whole_ = any_whole_ || left_ == 0;
-      }
+      const uint32_t length = length_ << 8 | static_cast<uint8_t>(bytes[at]);
+      const bool ends = head_ + 1 == kHeadBytes;
+      if (ends && length == 0 && !may_end()) break;
+      ++at;
+      length_ = ends ? 0 : length;
+      head_ = ends ? 0 : head_ + 1;
+      if (!ends) continue;
+      left_ = length;
+      any_whole_ = any_whole_ || left_ == 0;
       continue;
     }
     if (!HasRoom(now, incoming, small)) break;
     const size_t part = std::min<size_t>(left_, bytes.size() - at);
+    if (part == left_ && !may_end()) break;
     at += part;
     left_ -= static_cast<uint32_t>(part);
     if (left_ > 0) continue;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "absl/functional/function_ref.h"
 #include "absl/time/time.h"
 #include "server/transports/grpc/incoming_messages.h"
 
@@ -23,10 +24,12 @@ class MessageReader {
   static constexpr int64_t kSmallOfAConnection = 64 << 10;
 
   // Returns how many of the stream's next bytes may pass. If it is fewer than
-  // all, a message waits for room; offer the rest later. `small` counts the
-  // connection's bytes of incomplete messages without room.
+  // all, a message waits; offer the rest later. `small` counts the connection's
+  // bytes of incomplete messages without room. `may_begin` is asked before the
+  // last bytes of the first message pass, with which the call begins.
   size_t Read(std::string_view bytes, absl::Time now,
-              IncomingMessages* incoming, int64_t* small);
+              IncomingMessages* incoming, int64_t* small,
+              absl::FunctionRef<bool()> may_begin);
 
   // True once the first message has passed.
   bool any_whole() const { return any_whole_; }

@@ -88,11 +88,12 @@ class RelayImpl : public Relay {
  public:
   RelayImpl(std::unique_ptr<Acceptor> acceptor, const Options& options,
             Connect connect, Metrics* metrics, ResetStreams* resets,
-            IncomingMessages* incoming, Judge judge)
+            CallTurns* turns, IncomingMessages* incoming, Judge judge)
       : connect_(std::move(connect)),
         judge_(std::move(judge)),
         metrics_(metrics),
         resets_(resets),
+        turns_(turns),
         incoming_(incoming),
         max_streams_(options.max_streams),
         http1_answer_(Http1Answer(options.http1_advice)),
@@ -101,17 +102,19 @@ class RelayImpl : public Relay {
         wake_(eventfd(0, EFD_CLOEXEC)),
         acceptor_(std::move(acceptor), epoll_.get(), kListener),
         connections_(
-            epoll_.get(), &bare_calls_, metrics,
+            epoll_.get(), &bare_calls_, turns, metrics,
             MaxConnections(options.max_connections, options.tls != nullptr),
             options.max_connection_age, options.age_grace) {
     epoll_event event{};
     event.events = EPOLLIN;
     event.data.u64 = kWake;
     epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_.get(), &event);
+    turns_->SetWake([this] { Wake(); });
     thread_ = std::thread([this] { Run(); });
   }
 
   ~RelayImpl() override {
+    turns_->SetWake(nullptr);
     stopping_ = true;
     Wake();
     thread_.join();
@@ -142,6 +145,7 @@ class RelayImpl : public Relay {
   const Judge judge_;
   Metrics* const metrics_;
   ResetStreams* const resets_;
+  CallTurns* const turns_;
   IncomingMessages* const incoming_;
   const int max_streams_;
   const std::string http1_answer_;
@@ -199,7 +203,10 @@ void RelayImpl::Run() {
       CatchExceptions([&] { OnEvent(events[i]); }).IgnoreError();
     }
     incoming_->Expire(now_);
-    CatchExceptions([this] { connections_.MoveDue(now_); }).IgnoreError();
+    CatchExceptions([this] {
+      connections_.MoveDue(now_);
+      connections_.GiveTurns(now_);
+    }).IgnoreError();
     if (refused_) absl::SleepFor(now_ + kRefusingRound - SteadyNow());
     acceptor_.Resume(now_);
   }
@@ -250,8 +257,9 @@ void RelayImpl::Add(UniqueFd client, const sockaddr_storage& address) {
   setsockopt(client.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
   Http2Guard::Judge judge;
   if (judge_) {
-    judge = [this, peer](HeaderFields* fields, bool may_refuse) {
-      Http2Guard::Judgement judgement = judge_(fields, peer, may_refuse);
+    judge = [this, origin = Origin{peer, id}](HeaderFields* fields,
+                                              bool may_refuse) {
+      Http2Guard::Judgement judgement = judge_(fields, origin, may_refuse);
       refused_ = refused_ || judgement.refusal;
       return judgement;
     };
@@ -271,7 +279,8 @@ void RelayImpl::Add(UniqueFd client, const sockaddr_storage& address) {
 
 absl::StatusOr<std::unique_ptr<Relay>> Relay::Create(
     const Options& options, Connect connect, Metrics* metrics,
-    ResetStreams* resets, IncomingMessages* incoming, Judge judge) {
+    ResetStreams* resets, CallTurns* turns, IncomingMessages* incoming,
+    Judge judge) {
   TRIVIUM_ASSIGN_OR_RETURN(std::unique_ptr<Acceptor> acceptor,
                            NewAcceptor(options.host, options.port));
   if (options.tls != nullptr) {
@@ -279,7 +288,7 @@ absl::StatusOr<std::unique_ptr<Relay>> Relay::Create(
                           std::move(acceptor), metrics);
   }
   return std::make_unique<RelayImpl>(std::move(acceptor), options,
-                                     std::move(connect), metrics, resets,
+                                     std::move(connect), metrics, resets, turns,
                                      incoming, std::move(judge));
 }
 

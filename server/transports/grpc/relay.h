@@ -3,12 +3,14 @@
 
 #include <sys/socket.h>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "server/observability/metrics.h"
+#include "server/transports/grpc/call_turns.h"
 #include "server/transports/grpc/header_fields.h"
 #include "server/transports/grpc/http2_guard.h"
 #include "server/transports/grpc/incoming_messages.h"
@@ -25,7 +27,8 @@ namespace trivium {
 //     the limit, a new connection evicts the one idle longest;
 //   - forwards only what Http2Guard lets pass, and reads from all connections
 //     in turn;
-//   - answers refused calls as soon as their heads have arrived;
+//   - answers refused calls as soon as their heads have arrived, and lets the
+//     others begin in turns of their clients (CallTurns);
 //   - tells connections older than max_connection_age to go;
 //   - holds at most 64 KiB of each connection in either direction: it does not
 //     read from a side while the other does not read.
@@ -48,15 +51,22 @@ class Relay {
   };
   // Gives gRPC its end of a new connection. gRPC closes the socket.
   using Connect = std::function<void(int socket)>;
-  // Http2Guard::Judge with the client's address. If empty, gRPC gets all calls.
+  // Where a call comes from: the client's address, and the connection's id.
+  struct Origin {
+    std::string peer;
+    uint64_t connection;
+  };
+  // Http2Guard::Judge with the call's origin. If empty, gRPC gets all calls.
   // Called on the relay's thread.
   using Judge = std::function<Http2Guard::Judgement(
-      HeaderFields* fields, const std::string& peer, bool may_refuse)>;
+      HeaderFields* fields, const Origin& origin, bool may_refuse)>;
 
   // Listens when it returns. Returns UNAVAILABLE with the reason if it cannot.
+  // The others outlive it. `turns` are those that `judge` gives to calls.
   static absl::StatusOr<std::unique_ptr<Relay>> Create(
       const Options& options, Connect connect, Metrics* metrics,
-      ResetStreams* resets, IncomingMessages* incoming, Judge judge = nullptr);
+      ResetStreams* resets, CallTurns* turns, IncomingMessages* incoming,
+      Judge judge = nullptr);
 
   // Forwards gRPC's last bytes (for at most a second), then ends all
   // connections. gRPC's server must have shut down before.

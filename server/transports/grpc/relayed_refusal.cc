@@ -17,21 +17,24 @@
 namespace trivium {
 namespace {
 
-constexpr std::string_view kInference = "/trivium.v1.Inference/";
-constexpr std::string_view kModelInfer =
-    "/inference.GRPCInferenceService/ModelInfer";
 constexpr std::string_view kContentType = "application/grpc";
 constexpr size_t kMaxTimeoutDigits = 8;
 
 std::optional<Rpc> FindRpc(std::string_view path) {
-  if (path == kModelInfer) return Rpc::kModelInfer;
-  if (!path.starts_with(kInference)) return std::nullopt;
-  path.remove_prefix(kInference.size());
+  if (!path.starts_with('/')) return std::nullopt;
+  path.remove_prefix(1);
   for (int i = 0; i < kRpcs; ++i) {
     const Rpc rpc = static_cast<Rpc>(i);
-    if (path == RpcName(rpc)) return rpc;
+    if (path == RpcMethod(rpc)) return rpc;
   }
   return std::nullopt;
+}
+
+// True if a call begins with its only request. The handler of a stream begins
+// before anything of it has come.
+bool BeginsWithItsRequest(Rpc rpc) {
+  return rpc != Rpc::kTranslateStream && rpc != Rpc::kTranslateDocument &&
+         rpc != Rpc::kEncodeStream;
 }
 
 // Encodes grpc-message: escapes '%' and everything but printable ASCII.
@@ -106,8 +109,8 @@ std::optional<absl::Duration> ParseTimeout(std::string_view value) {
 }
 
 Http2Guard::Judgement JudgeRelayed(const Environment& environment,
-                                   OpenCalls* open_calls,
-                                   const std::string& peer, bool may_refuse,
+                                   OpenCalls* open_calls, CallTurns* turns,
+                                   const Relay::Origin& origin, bool may_refuse,
                                    HeaderFields* fields) {
   std::erase_if(*fields, [](const HeaderField& field) {
     return field.name == kInTransitField;
@@ -118,7 +121,7 @@ Http2Guard::Judgement JudgeRelayed(const Environment& environment,
   CallContext context;
   context.request_id = field("x-request-id");
   context.traceparent = field("traceparent");
-  context.peer = peer;
+  context.peer = origin.peer;
   context.priority = field(kPriorityKey);
   const std::string& client_key = environment.limits.client_key_header;
   if (!client_key.empty()) context.client_key = field(client_key);
@@ -161,9 +164,12 @@ Http2Guard::Judgement JudgeRelayed(const Environment& environment,
   }
   if (!context.access.ok()) return judgement;  // its handler refuses it
   judgement.call = TrackCallInTransit(environment.batcher, *rpc, context);
-  if (judgement.call != nullptr) {
-    fields->push_back({std::string(kInTransitField),
-                       fmt::format("{}", judgement.call->id())});
+  const CallId id = judgement.call != nullptr ? judgement.call->id()
+                                              : environment.batcher->NewCall();
+  fields->push_back({std::string(kInTransitField), fmt::format("{}", id)});
+  if (BeginsWithItsRequest(*rpc)) {
+    judgement.turn = std::make_unique<CallTurns::Turn>(
+        turns, id, ClientOf(context), origin.connection);
   }
   return judgement;
 }

@@ -10,23 +10,25 @@
 #include "server/limits/open_calls.h"
 #include "server/transports/grpc/header_fields.h"
 #include "server/transports/grpc/http2_guard.h"
+#include "server/transports/grpc/relay.h"
 
 namespace trivium {
 
-// The header field in which the relay passes a call's CallInTransit::id() to
-// the call's handler. Stripped from client requests.
+// The header field in which the relay passes a call's id to the call's handler
+// (CallContext::in_transit). Stripped from client requests.
 inline constexpr std::string_view kInTransitField = "trivium-expected";
 
-// Judges a call with these header fields from a client at `peer`:
+// Judges a call with these header fields:
 //   - Every call needs a place among the open calls (OpenCalls), or is refused.
 //   - A call that its handler would refuse anyway (CheckEarly) gets the header
 //     block, trailers only, that refuses it.
-//   - Another call that goes to the batcher is counted on its way
-//     (TrackCallInTransit), and its id is added to `fields`.
+//   - Another call gets an id, which is added to `fields`; one that goes to the
+//     batcher is counted on its way (TrackCallInTransit).
+//   - A call of one request needs a turn to begin (CallTurns).
 //   - gRPC answers calls that are not ours or not valid.
 Http2Guard::Judgement JudgeRelayed(const Environment& environment,
-                                   OpenCalls* open_calls,
-                                   const std::string& peer, bool may_refuse,
+                                   OpenCalls* open_calls, CallTurns* turns,
+                                   const Relay::Origin& origin, bool may_refuse,
                                    HeaderFields* fields);
 
 // Parses the value of grpc-timeout ("200m" is 0.2 s). Nothing if it is not

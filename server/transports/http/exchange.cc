@@ -26,6 +26,7 @@
 #include "server/calls/call.h"
 #include "server/calls/convert/message_checks.h"
 #include "server/errors/status.h"
+#include "server/limits/client_id.h"
 #include "server/limits/early_refusal.h"
 #include "server/limits/priority.h"
 #include "server/transports/http/request_checks.h"
@@ -105,6 +106,7 @@ bool Exchange::Begin(RequestHead head, const std::string& peer,
     context_.client_key = head.header(key.c_str());
   }
   Admit(handlers.access, AuthorizationOf(head), &context_);
+  client_ = ClientOf(context_);
   head.grant = context_.grant;
   head.client_key = context_.client_key;
   head.peer = context_.peer;
@@ -231,7 +233,7 @@ bool Exchange::Unpack(size_t most) {
 void Exchange::UnpackOnPool() {
   const absl::Status status = CatchExceptions([this] {
     environment_->handlers.tokenizing->Run(
-        this, WorkPool::kPieceBytes,
+        {client_, this}, WorkPool::kPieceBytes,
         [self = shared_from_this()] { self->UnpackPiece(); });
   });
   if (status.ok()) return;
@@ -350,10 +352,10 @@ void Exchange::MakeHandler() {
                  ? route_->unary(handlers, std::move(context_), this)
                  : route_->stream(handlers, std::move(context_), this);
   environment_->overload.Add(this);
-  if (size <= kInlineTextBytes && !codec_->reads_long()) {
-    return handler_->Start();
-  }
-  handlers.tokenizing->Run(this, size, [this] { handler_->Start(); });
+  WorkPool* const pool = size <= kInlineTextBytes && !codec_->reads_long()
+                             ? &environment_->starts
+                             : handlers.tokenizing;
+  pool->Run({client_, this}, size, [this] { handler_->Start(); });
 }
 
 std::string Exchange::TakeBody() { return std::move(answer_.body); }
@@ -437,7 +439,7 @@ void Exchange::Write(const google::protobuf::Message& response) {
 }
 
 void Exchange::PostWritten(bool ok) {
-  environment_->handlers.delivery->Run(this, 0,
+  environment_->handlers.delivery->Run({client_, this}, 0,
                                        [this, ok] { handler_->OnWritten(ok); });
 }
 
@@ -495,11 +497,11 @@ void Exchange::FinishIfMemory(const Ending& ending,
     }
     held_->Set(Held::kResponses, static_cast<int64_t>(2 * size));
     // self_ keeps this alive until Deliver.
-    environment_->handlers.delivery->Run(this, static_cast<int64_t>(size),
-                                         [this, answer]() mutable {
-                                           Pack(&answer);
-                                           Deliver(std::move(answer));
-                                         });
+    environment_->handlers.delivery->Run(
+        {client_, this}, static_cast<int64_t>(size), [this, answer]() mutable {
+          Pack(&answer);
+          Deliver(std::move(answer));
+        });
     return;
   }
   const std::string rest = codec_->EndStream(told, last);

@@ -45,6 +45,9 @@ struct HttpEnvironment {
   // Time after which a silent stream of events gets a comment.
   absl::Duration keep_alive = absl::InfiniteDuration();
   ExchangeCount count;
+  // Starts short requests: in turns of their clients, unlike the network's
+  // thread, and beside the long work of the other pools.
+  WorkPool starts{1};
 };
 
 // Lets the network's thread leave a request alone while there is nothing to
@@ -186,6 +189,7 @@ class Exchange final : public ResponseStream,
   std::string path_;         // without a query, unescaped
   std::string load_format_;  // the value of kLoadFormatKey
   CallContext context_;
+  ClientId client_ = 0;
   std::atomic<bool> shed_ = false;
 
   // Used by the network until the call starts, then by the handler.

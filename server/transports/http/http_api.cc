@@ -130,7 +130,14 @@ class HttpApiImpl final : public HttpApi, public HttpService {
                      options.keep_alive,
                      {}} {}
 
-  absl::Status Serve() { return daemon_->Serve(this); }
+  absl::Status Serve() {
+    if (environment_.starts.threads() == 0) {
+      return absl::ResourceExhaustedError(
+          "the system cannot start more threads (see ulimit -u and the "
+          "cgroup's pids.max)");
+    }
+    return daemon_->Serve(this);
+  }
 
   sockaddr_storage address() const override { return daemon_->address(); }
   void GoAway() override { daemon_->connections()->StopAccepting(); }

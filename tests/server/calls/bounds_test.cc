@@ -262,6 +262,24 @@ TEST_F(BoundsTest, TokensOverTheResponsesLimitAreNotMade) {
   EXPECT_EQ(heard_.size(), 2u);
 }
 
+TEST_F(BoundsTest, TokensAreAccountedWhileOthersAreMade) {
+  AddEncoder({HeadKind::kTag, HeadInfo::Scores::kSoftmax, {"O", "A"}});
+  ByteAccount account;
+  CallContext context;
+  context.held = std::make_shared<CallBytes>(&account);
+  std::vector<int64_t> held;
+  on_text_ = [&] { held.push_back(account.bytes(Held::kResults)); };
+  v1::TokenizeRequest request;
+  for (int i = 0; i < 2; ++i) request.add_texts(std::string(50, 'a'));
+  Start(&NewTokenize, request, context);
+  EXPECT_TRUE(transport_.WaitForFinish().status.ok());
+  ASSERT_EQ(held.size(), 2u);
+  EXPECT_EQ(held[0], 0);
+  EXPECT_GT(held[1], static_cast<int64_t>(50 * sizeof(v1::Token)));
+  context.held->Close();
+  EXPECT_EQ(account.total(), 0);
+}
+
 TEST_F(BoundsTest, NoTextIsTokenizedForACallThatIsGone) {
   AddEncoder({HeadKind::kClassify, HeadInfo::Scores::kNone, {"a"}});
   on_text_ = [this] { handler_->OnCancel(); };

@@ -226,7 +226,8 @@ class HandlersTest : public testing::Test {
   // one, because the pool would run a short one inside of other work.
   static void WaitFor(WorkPool* pool) {
     std::promise<void> done;
-    pool->Run(&done, WorkPool::kPieceBytes + 1, [&done] { done.set_value(); });
+    pool->Run({0, &done}, WorkPool::kPieceBytes + 1,
+              [&done] { done.set_value(); });
     done.get_future().wait();
   }
 

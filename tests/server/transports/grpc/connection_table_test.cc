@@ -55,7 +55,8 @@ class ConnectionTableTest : public testing::Test {
                             /*watch=*/false};
   IncomingMessages incoming_{&overload_, &metrics_, 8 << 20};
   UniqueFd epoll_{epoll_create1(EPOLL_CLOEXEC)};
-  ConnectionTable table_{epoll_.get(), &bare_calls_, &metrics_,
+  CallTurns turns_{16};
+  ConnectionTable table_{epoll_.get(), &bare_calls_, &turns_, &metrics_,
                          100,          kAge,         kGrace};
   UniqueFd client_, grpc_;  // the far ends of the connection added last
 };

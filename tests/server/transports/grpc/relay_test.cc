@@ -12,7 +12,9 @@
 
 #include <atomic>
 #include <deque>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "base/mutex.h"
 #include "base/socket.h"
@@ -34,7 +36,8 @@ constexpr std::string_view kAnswer("\0\0\0\1\5\0\0\0\1", 9);
 
 class RelayTest : public testing::Test {
  protected:
-  void Start(int max_connections = 100, const std::string& advice = "") {
+  void Start(int max_connections = 100, const std::string& advice = "",
+             Relay::Judge judge = nullptr) {
     Relay::Options options;
     options.max_connections = max_connections;
     options.http1_advice = advice;
@@ -46,7 +49,7 @@ class RelayTest : public testing::Test {
           accepted_.emplace_back(socket);
           changed_.Signal();
         },
-        &metrics_, &resets_, &incoming_);
+        &metrics_, &resets_, &turns_, &incoming_, std::move(judge));
     ASSERT_TRUE(relay.ok()) << relay.status();
     relay_ = *std::move(relay);
   }
@@ -91,6 +94,8 @@ class RelayTest : public testing::Test {
 
   Metrics metrics_{1};
   ResetStreams resets_;
+  static constexpr size_t kMostBeginning = 16;
+  CallTurns turns_{kMostBeginning};
   std::atomic<int64_t> memory_ = 0;
   OverloadManager overload_{{.limit_bytes = 100 << 20,
                              .memory = [this] { return memory_.load(); },
@@ -251,6 +256,50 @@ TEST_F(RelayTest, AFloodIsEventuallyRead) {
   EXPECT_EQ(Receive(grpc, flood.size()), flood);
 }
 
+// However many calls a client sends at once, gRPC has few of them that have not
+// begun, and another client's call is among the next.
+TEST_F(RelayTest, ACallWaitsForFewOfAnotherClientsMany) {
+  constexpr int kMany = 1000;
+  // HEADERS as the relay writes them, and DATA of an empty message.
+  const std::string block = WriteFields({{":method", "POST"}});
+  const auto call = [&block](int i) {
+    std::string bytes;
+    const auto stream = static_cast<uint32_t>(2 * i + 1);
+    AppendHeaders(stream, 0, block, &bytes);
+    AppendHead({5, kData, kEndStream, stream}, &bytes);
+    return bytes + std::string(5, '\0');
+  };
+  std::atomic<CallId> last = 0;
+  // Each connection is a client.
+  Start(100, "", [&](HeaderFields*, const Relay::Origin& origin, bool) {
+    Http2Guard::Judgement judgement;
+    judgement.turn = std::make_unique<CallTurns::Turn>(
+        &turns_, ++last, origin.connection, origin.connection);
+    return judgement;
+  });
+  const UniqueFd greedy = Connect();
+  Send(greedy, kHello);
+  const UniqueFd greedys = Accepted();
+  std::string calls;
+  for (int i = 0; i < kMany; ++i) calls += call(i);
+  const size_t size = call(0).size();
+  Send(greedy, calls);
+  const size_t begun = kHello.size() + kMostBeginning * size;
+  EXPECT_EQ(Receive(greedys, begun).size(), begun);
+  const UniqueFd honest = Connect();
+  Send(honest, std::string(kHello) + call(0));
+  const UniqueFd honests = Accepted();
+  // All but the message.
+  Receive(honests, kHello.size() + size - 5);
+  for (CallId i = 1; i <= kMostBeginning / 2; ++i) turns_.Begun(i);
+  EXPECT_EQ(Receive(honests, 5), std::string(5, '\0'));
+  fcntl(greedys.get(), F_SETFL, O_NONBLOCK);
+  std::string more(kMany * size, '\0');
+  const ssize_t got = recv(greedys.get(), more.data(), more.size(), 0);
+  EXPECT_LE(got, static_cast<ssize_t>((kMostBeginning / 2 + 1) * size));
+  relay_.reset();
+}
+
 TEST_F(RelayTest, ALargeMessageWaitsForMemory) {
   memory_ = 99 << 20;
   overload_.Look();
@@ -316,11 +365,11 @@ TEST_F(RelayTest, ATakenPortIsAnError) {
   Relay::Options options;
   options.port = relay_->port();
   const auto second = Relay::Create(
-      options, [](int) {}, &metrics_, &resets_, &incoming_);
+      options, [](int) {}, &metrics_, &resets_, &turns_, &incoming_);
   EXPECT_TRUE(absl::IsUnavailable(second.status())) << second.status();
   options.host = "no host of this name";
   const auto nowhere = Relay::Create(
-      options, [](int) {}, &metrics_, &resets_, &incoming_);
+      options, [](int) {}, &metrics_, &resets_, &turns_, &incoming_);
   EXPECT_TRUE(absl::IsUnavailable(nowhere.status())) << nowhere.status();
 }
 

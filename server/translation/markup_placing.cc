@@ -12,7 +12,8 @@
 //      does any of Markdown, since Markdown has no emphasis around nothing.
 //
 // A tag within a word keeps its place if the translation has the same word once
-// (AlignPartsOfWords): both are cut there.
+// (AlignPartsOfWords): both are cut there. A number keeps its tags if the
+// translation has its digits once (AlignNumbers).
 //
 // Intervals are nested as the tree is, so the tags of the translation are
 // nested as in the source. Enclosing all of an element's words would not do:
@@ -23,6 +24,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/translation/aligned_numbers.h"
 #include "server/translation/cut_words.h"
 #include "server/translation/markup_plan.h"
 #include "server/translation/protected_spans.h"
@@ -50,6 +52,7 @@ class MarkupPlacing {
     }
     const std::vector<size_t> cuts = AlignPartsOfWords(
         markup_.plain_, sentence_.plain, places, translation_, &words);
+    AlignNumbers(markup_.plain_, sentence_.plain, translation_, &words);
     FindSourceWords(WholeOf(words, &AlignedWords::source, sentence_.plain));
     targets_ = WordsOf(
         translation_, cuts,

@@ -36,6 +36,28 @@ TEST(DocumentFormatsTest, AreToldByTheirFilesNames) {
               HasSubstr(".json, .md, .markdown, .odp, "));
 }
 
+TEST(SrtTest, CuesWithoutAnEmptyLineBetweenAreApart) {
+  const std::string times = "00:00:01,000 --> 00:00:02,000\n";
+  EXPECT_EQ(InCapitals("srt", "1\n" + times + "one two\n2\n" + times +
+                                  "three\n" + times + "four"),
+            "1\n" + times + "ONE TWO\n2\n" + times + "THREE\n" + times +
+                "FOUR");
+  // A number of the text, and a text behind an empty line.
+  EXPECT_EQ(InCapitals("srt", "1\n" + times + "a\n2\nb\n\nc\n\n2\n" + times),
+            "1\n" + times + "A\n2\nB\n\nC\n\n2\n" + times);
+}
+
+TEST(SrtTest, RowsThatBeginAnewAreTextsOfTheirOwn) {
+  EXPECT_THAT(
+      TextsOf("srt",
+              "1\n00:00:01,000 --> 00:00:02,000\nANNA: the house\nis red.\n"
+              "[door opens]\nSo what?\n(LAUGHS)\n♪ la\nla ♪\n- the\ncar\n"
+              "- (the red one)\nthe house\n(red) is\nold"),
+      ElementsAre("ANNA: the house is red.", "[door opens]", "So what?",
+                  "(LAUGHS)", "♪ la la ♪", "the car", "(the red one)",
+                  "the house (red) is old"));
+}
+
 TEST(VttTest, TranslatesCuesAndKeepsNotesStylesAndVoices) {
   const std::string head =
       "WEBVTT - A title\n\nNOTE not this\n\nSTYLE\n::cue { color: red }\n\n"

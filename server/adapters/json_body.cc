@@ -22,7 +22,8 @@ std::string_view HalfCharacter(std::string_view body, size_t end) {
   for (size_t at = body.rfind("\\u", end); at != body.npos && at > 0;
        at = body.rfind("\\u", at - 1)) {
     const std::string_view escape = body.substr(at, kEscapeSize);
-    if (escape.size() == kEscapeSize && (escape[2] == 'd' || escape[2] == 'D') &&
+    if (escape.size() == kEscapeSize &&
+        (escape[2] == 'd' || escape[2] == 'D') &&
         kSurrogates.find(escape[3]) != kSurrogates.npos) {
       return escape;
     }

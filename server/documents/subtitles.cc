@@ -156,36 +156,37 @@ bool IsSpoken(std::string_view line) {
 }
 
 // True if a row of a cue does not go on with the sentence of the row before:
-// "- Yes.", "[door opens]", "(LAUGHS)", "♪ La la", "ANNA: Yes."
+// "[door opens]", "(LAUGHS)", "♪ La la", "ANNA: Yes."
 bool BeginsAnew(const SubtitleKind& kind, std::string_view row) {
-  if (IsSpoken(row)) return true;
   std::string bare(row);
   RE2::GlobalReplace(&bare, kind.tag, "");
-  static const RE2& mark = *new RE2(
-      R"(\s*(?:\[|[♪♫]|\(.*\)\s*$|\p{Lu}[\p{Lu}\pN .'’-]*:(?:\s|$)))");
+  static const RE2& mark =
+      *new RE2(R"(\s*(?:\[|[♪♫]|\(.*\)\s*$|\p{Lu}[\p{Lu}\pN .'’-]*:(?:\s|$)))");
   return mark.Match(bare, 0, bare.size(), RE2::ANCHOR_START, nullptr, 0);
 }
 
-// True if a row of a cue is "[door opens]" or "(LAUGHS)".
-bool IsSound(const SubtitleKind& kind, std::string_view row) {
+// True if a row of a cue is "[door opens]" or "(LAUGHS)", or ends a song.
+bool IsComplete(const SubtitleKind& kind, std::string_view row) {
   std::string bare(row);
   RE2::GlobalReplace(&bare, kind.tag, "");
-  static const RE2& sound = *new RE2(R"(\s*(?:\[[^\]]*\]|\([^)]*\))\s*)");
-  return RE2::FullMatch(bare, sound);
+  static const RE2& complete =
+      *new RE2(R"(\s*(?:\[[^\]]*\]|\([^)]*\)|.*[♪♫])\s*)");
+  return RE2::FullMatch(bare, complete);
 }
 
 void AddCue(const SubtitleKind& kind, std::string_view cue,
             const std::string& place, SegmentBuilder* builder) {
   const DecodeText decode = kind.escapes ? DecodeText(DecodeVtt) : nullptr;
   const std::vector<std::string_view> rows = SplitLines(cue);
+  const bool dialogue = std::any_of(rows.begin(), rows.end(), IsSpoken);
   for (size_t i = 0; i < rows.size();) {
     size_t size = rows[i].size(), end = i + 1;
-    while (end < rows.size() && !IsSound(kind, rows[end - 1]) &&
+    while (end < rows.size() && !dialogue && !IsComplete(kind, rows[end - 1]) &&
            !BeginsAnew(kind, rows[end])) {
       size += rows[end++].size();
     }
     const std::string_view text(rows[i].data(), size);
-    const size_t dash = IsSpoken(text) ? DashSize(text) : 0;
+    const size_t dash = dialogue ? DashSize(text) : 0;
     builder->Literal(text.substr(0, dash));
     AddTagged(builder, text.substr(dash), place, kind.tag, decode);
     builder->Close();
@@ -222,8 +223,8 @@ absl::StatusOr<std::unique_ptr<Document>> ReadSubtitles(
   bool found = false;
   for (size_t at = 0; at < lines.size();) {
     // Some texts of SubRip have empty lines; WebVTT has notes and styles there.
-    const bool goes_on = found && !kind.escapes && !ends_cue(at) &&
-                         !is_times(at + 1);
+    const bool goes_on =
+        found && !kind.escapes && !ends_cue(at) && !is_times(at + 1);
     if (!goes_on) {
       builder.Literal(lines[at]);
       if (!is_times(at++)) continue;

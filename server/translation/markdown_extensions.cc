@@ -143,17 +143,15 @@ bool MarkdownExtensions::Opens(size_t at) {
   const std::string_view before = text_.substr(0, at);
   const std::string_view after = text_.substr(at + 2);
   if (after.empty() || IsBlankByte(after[0]) ||
-      (!before.empty() &&
-       u_isalnum(FirstCharacter(
-           before.substr(at - LastCharacterSize(before)))))) {
+      (!before.empty() && u_isalnum(FirstCharacter(before.substr(
+                              at - LastCharacterSize(before)))))) {
     return false;
   }
   size_t& closer = closer_[text_[at] == '=' ? 0 : 1];
   if (closer <= at + 2) {
     closer = at + 3;
-    while (closer < text_.size() &&
-           !(text_[closer] == text_[at] && IsHighlight(closer) &&
-             Closes(closer))) {
+    while (closer < text_.size() && !(text_[closer] == text_[at] &&
+                                      IsHighlight(closer) && Closes(closer))) {
       ++closer;
     }
   }

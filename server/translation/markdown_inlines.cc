@@ -9,7 +9,8 @@
 //   HTML tags, whose ends only the text tells. An HTML end tag finds no partner
 //   beyond the innermost element of md4c. The end of such an element forgets
 //   the HTML tags in it. So partners nest.
-// - The start tag of an inline HTML element is kVoid until its end tag comes. The
+// - The start tag of an inline HTML element is kVoid until its end tag comes.
+// The
 //   marks of ==highlights== are such tags.
 // - Collapse replaces an element by one piece when open_ has nothing inside it.
 //   So `partner` and Open::piece never point to a removed piece.

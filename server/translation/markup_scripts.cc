@@ -89,7 +89,9 @@ size_t WordSize(std::string_view text) {
   return end;
 }
 
-bool IsTextPiece(Kind kind) { return kind == Kind::kText || kind == Kind::kRawText; }
+bool IsTextPiece(Kind kind) {
+  return kind == Kind::kText || kind == Kind::kRawText;
+}
 
 class Scripts {
  public:

@@ -78,23 +78,27 @@ void AddTimesIn(const std::vector<SpelledWord>& words, const HourOf& hour_of,
     int minutes;
     bool next_hour;  // the phrase names the hour that follows
   };
-  static const auto* const kPhrases = new std::vector<Phrase>{
-      {{"halb"}, 30, true},           {{"viertel"}, 15, true},
-      {{"dreiviertel"}, 45, true},    {{"viertel", "nach"}, 15, false},
-      {{"viertel", "vor"}, 45, true}, {{"half", "past"}, 30, false},
-      {{"quarter", "past"}, 15, false}, {{"quarter", "after"}, 15, false},
-      {{"quarter", "to"}, 45, true},  {{"quarter", "of"}, 45, true}};
+  static const auto* const kPhrases =
+      new std::vector<Phrase>{{{"halb"}, 30, true},
+                              {{"viertel"}, 15, true},
+                              {{"dreiviertel"}, 45, true},
+                              {{"viertel", "nach"}, 15, false},
+                              {{"viertel", "vor"}, 45, true},
+                              {{"half", "past"}, 30, false},
+                              {{"quarter", "past"}, 15, false},
+                              {{"quarter", "after"}, 15, false},
+                              {{"quarter", "to"}, 45, true},
+                              {{"quarter", "of"}, 45, true}};
   constexpr int kHours = 12;
   for (size_t i = 0; i < words.size(); ++i) {
     for (const Phrase& phrase : *kPhrases) {
       const size_t at = i + phrase.words.size();
       if (at >= words.size() ||
-          !std::equal(
-              phrase.words.begin(), phrase.words.end(),
-              words.begin() + static_cast<ptrdiff_t>(i),
-              [](std::string_view word, const SpelledWord& other) {
-                return word == other.letters;
-              })) {
+          !std::equal(phrase.words.begin(), phrase.words.end(),
+                      words.begin() + static_cast<ptrdiff_t>(i),
+                      [](std::string_view word, const SpelledWord& other) {
+                        return word == other.letters;
+                      })) {
         continue;
       }
       const std::optional<int> hour = hour_of(words[at].letters);

@@ -24,8 +24,8 @@ class NumberWords {
   bool known() const { return !values_.empty(); }
 
   // Returns the numbers that the text says in words: 0 to 100, 1000, a month's,
-  // and the hour and minutes of "half past two" and "halb drei". A word that begins with a number's counts ("dreistündig"), so this
-  // may return too many.
+  // and the hour and minutes of "half past two" and "halb drei". A word that
+  // begins with a number's counts ("dreistündig"), so this may return too many.
   std::set<int> SaidIn(std::string_view text) const;
   // The same without months, and months alone.
   std::set<int> NumbersSaidIn(std::string_view text) const;

@@ -55,8 +55,9 @@ TEST(JsonBodyTest, ErrorsSayWhere) {
   const auto error = [](std::string_view body) {
     return std::string(CheckJsonBody(body).message());
   };
-  EXPECT_THAT(error(R"({"q": ["ok", "hi \ud83d"]})"),
-              HasSubstr(R"(has half a character, \ud83d, at byte 17 (line 1,)"));
+  EXPECT_THAT(
+      error(R"({"q": ["ok", "hi \ud83d"]})"),
+      HasSubstr(R"(has half a character, \ud83d, at byte 17 (line 1,)"));
   EXPECT_THAT(error("{\"q\":\n\"\\udc00 x\"}"),
               HasSubstr(R"(\udc00, at byte 7 (line 2, column 2))"));
   EXPECT_THAT(error(R"({"q":"\u0041\uD83D\u0041"})"),

@@ -38,10 +38,10 @@ TEST(DocumentFormatsTest, AreToldByTheirFilesNames) {
 
 TEST(SrtTest, CuesWithoutAnEmptyLineBetweenAreApart) {
   const std::string times = "00:00:01,000 --> 00:00:02,000\n";
-  EXPECT_EQ(InCapitals("srt", "1\n" + times + "one two\n2\n" + times +
-                                  "three\n" + times + "four"),
-            "1\n" + times + "ONE TWO\n2\n" + times + "THREE\n" + times +
-                "FOUR");
+  EXPECT_EQ(
+      InCapitals("srt", "1\n" + times + "one two\n2\n" + times + "three\n" +
+                            times + "four"),
+      "1\n" + times + "ONE TWO\n2\n" + times + "THREE\n" + times + "FOUR");
   // A number of the text, and a text behind an empty line.
   EXPECT_EQ(InCapitals("srt", "1\n" + times + "a\n2\nb\n\nc\n\n2\n" + times),
             "1\n" + times + "A\n2\nB\n\nC\n\n2\n" + times);
@@ -51,10 +51,10 @@ TEST(SrtTest, RowsThatBeginAnewAreTextsOfTheirOwn) {
   EXPECT_THAT(
       TextsOf("srt",
               "1\n00:00:01,000 --> 00:00:02,000\nANNA: the house\nis red.\n"
-              "[door opens]\nSo what?\n(LAUGHS)\n♪ la\nla ♪\n- the\ncar\n"
-              "- (the red one)\nthe house\n(red) is\nold"),
+              "[door opens]\nSo what?\n<i>(LAUGHS)</i>\n♪ la\nla ♪\n"
+              "the house\n(red) is\nold"),
       ElementsAre("ANNA: the house is red.", "[door opens]", "So what?",
-                  "(LAUGHS)", "♪ la la ♪", "the car", "(the red one)",
+                  "<span id=\"0\">(LAUGHS)</span>", "♪ la la ♪",
                   "the house (red) is old"));
 }
 

@@ -204,15 +204,14 @@ TEST(MarkdownTest, HighlightsAreElements) {
             "Das Haus, ==sehr **rot**==");
   EXPECT_EQ(Says("++A++ b", "xay", {{"xay", "A"}}), "++xay++");
   for (const char* const text :
-       {"a == b and c == d", "a==b==c", "C++ and D++ or ++i", "== a ==",
-        "=== a ===", "==a"}) {
+       {"a == b and c == d", "a==b==c", "C++ and D++ or ++i",
+        "== a ==", "=== a ===", "==a"}) {
     EXPECT_EQ(Plain(text), text);
   }
 }
 
 TEST(MarkdownTest, LinesOfExtensionsStay) {
-  EXPECT_EQ(Plain("> [!NOTE]\n> The house\n> is red."),
-            "\nThe house is red.");
+  EXPECT_EQ(Plain("> [!NOTE]\n> The house\n> is red."), "\nThe house is red.");
   EXPECT_EQ(Plain("> [!tip]- A title\n> A text."), "\nA title A text.");
   EXPECT_EQ(Plain(":::warning Title\nA text.\n:::\n"), "\nA text.\n");
   EXPECT_EQ(Plain("!!! note \"Title\"\n    A text."), "\nA text.");

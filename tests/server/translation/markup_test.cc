@@ -156,14 +156,14 @@ TEST(MarkupTest, TreatsUntranslatedElementsAsAWord) {
 
 TEST(MarkupTest, NumbersKeepTheirTagsAndSigns) {
   // Nothing is aligned but the numbers.
-  EXPECT_EQ(Translated(Html("From <s>$29.99</s> <b>$19.99</b> now"),
-                       "From $29.99 $19.99 now", "Von 29,99 $ jetzt 19,99 $",
-                       {}),
-            "Von <s>29,99 $</s> jetzt <b>19,99 $</b>");
-  EXPECT_EQ(Translated(Html("Price: <del>10 €</del> <ins>8 €</ins>"),
-                       "Price: 10 € 8 €", "Preis: 10 € 8 €",
-                       {{"Preis", "Price"}}),
-            "Preis: <del>10 €</del> <ins>8 €</ins>");
+  EXPECT_EQ(
+      Translated(Html("From <s>$29.99</s> <b>$19.99</b> now"),
+                 "From $29.99 $19.99 now", "Von 29,99 $ jetzt 19,99 $", {}),
+      "Von <s>29,99 $</s> jetzt <b>19,99 $</b>");
+  EXPECT_EQ(
+      Translated(Html("Price: <del>10 €</del> <ins>8 €</ins>"),
+                 "Price: 10 € 8 €", "Preis: 10 € 8 €", {{"Preis", "Price"}}),
+      "Preis: <del>10 €</del> <ins>8 €</ins>");
   EXPECT_EQ(Translated(Html("<b>€10</b> to <i>€20</i>"), "€10 to €20",
                        "€10 bis €20", {{"bis", "to"}}),
             "<b>€10</b> bis <i>€20</i>");
@@ -178,7 +178,7 @@ TEST(MarkupTest, ElementsThatOnlyStylePartsAreTextsOfTheirOwn) {
             "Name:\nAnn A.\nOk");
   const Markup markup = Html("<p><b>Name:</b><i>The <u>house</u></i></p>");
   EXPECT_EQ(Translated(markup, "The house", "Haus, das",
-                       {{"das", "The"}, {"Haus", "house"}}),
+                       {{"Haus", "house"}, {"das", "The"}}),
             "<p><b>Name:</b><i><u>Haus</u>, das</i></p>");
   for (const char* const text :
        {"Java<b>Script</b>", "<b>Java</b>Script", "<b>un</b><i>happy</i>",

@@ -316,9 +316,9 @@ TEST(NumberCheckTest, TimesMayBeSaidAsPartsOfAnHour) {
 }
 
 TEST(NumberCheckTest, ANumberOfAnotherLanguageKeepsItsPoint) {
-  EXPECT_EQ(Corrected(Check("en", "de"), "It is 1,5 km away.",
-                      "Es ist 1.5 km weg."),
-            "Es ist 1,5 km weg.");
+  EXPECT_EQ(
+      Corrected(Check("en", "de"), "It is 1,5 km away.", "Es ist 1.5 km weg."),
+      "Es ist 1,5 km weg.");
 }
 
 TEST(NumberCheckTest, TimeIsLinearInLongTexts) {

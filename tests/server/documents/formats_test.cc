@@ -54,8 +54,7 @@ TEST(SrtTest, RowsThatBeginAnewAreTextsOfTheirOwn) {
               "[door opens]\nSo what?\n<i>(LAUGHS)</i>\n♪ la\nla ♪\n"
               "the house\n(red) is\nold"),
       ElementsAre("ANNA: the house is red.", "[door opens]", "So what?",
-                  "<span id=\"0\">(LAUGHS)</span>", "♪ la la ♪",
-                  "the house (red) is old"));
+                  "(LAUGHS)", "♪ la la ♪", "the house (red) is old"));
 }
 
 TEST(VttTest, TranslatesCuesAndKeepsNotesStylesAndVoices) {
@@ -103,6 +102,27 @@ TEST(PoTest, AnEntryHasAFewForms) {
   // Of lines without forms there may be many.
   EXPECT_THAT(TextsOf("po", Repeated("msgctxt \"a\"\n", 200'000)),
               ElementsAre());
+}
+
+TEST(XliffTest, TargetsWithoutWordsAreEmpty) {
+  const auto unit = [](const std::string& target) {
+    return R"(<xliff version="1.2"><file source-language="en" )"
+           R"(target-language="de"><trans-unit id="1"><source>a b</source>)"
+           R"(<seg-source><mrk mtype="seg" mid="1">a</mrk> )"
+           R"(<mrk mtype="seg" mid="2">b</mrk></seg-source>)" +
+           target + "</trans-unit></file></xliff>";
+  };
+  const std::string empty =
+      R"(<target><mrk mtype="seg" mid="1"/> <mrk mtype="seg" mid="2"></mrk>)"
+      "</target>";
+  EXPECT_EQ(InCapitals("xliff", unit(empty)),
+            unit(R"(<target><mrk mtype="seg" mid="1">A</mrk> )"
+                 R"(<mrk mtype="seg" mid="2">B</mrk></target>)"));
+  for (const char* const target :
+       {R"(<target><mrk mtype="seg" mid="1">x</mrk></target>)",
+        R"(<target><x id="1"/></target>)"}) {
+    EXPECT_EQ(InCapitals("xliff", unit(target)), unit(target));
+  }
 }
 
 TEST(XliffTest, AUnitAroundAnotherHasNotItsSource) {

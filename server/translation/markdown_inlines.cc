@@ -10,8 +10,7 @@
 //   beyond the innermost element of md4c. The end of such an element forgets
 //   the HTML tags in it. So partners nest.
 // - The start tag of an inline HTML element is kVoid until its end tag comes.
-// The
-//   marks of ==highlights== are such tags.
+//   So are marks of ==highlights==.
 // - Collapse replaces an element by one piece when open_ has nothing inside it.
 //   So `partner` and Open::piece never point to a removed piece.
 #include "server/translation/markdown_inlines.h"

@@ -98,6 +98,7 @@ bool Markup::RunsTogether(const std::vector<MarkupPiece>& pieces,
   while (i < pieces.size() && pieces[i].kind == Kind::kOpen) ++i;
   if (i == pieces.size() || pieces[i].kind != Kind::kText) return false;
   const std::string_view next = pieces[i].span.Of(text_);
+  if (next.empty()) return false;
   const size_t size = FirstCodePoint(next).size;
   if (!u_isupper(FirstCharacter(next)) || size == next.size() ||
       !u_islower(FirstCharacter(next.substr(size)))) {

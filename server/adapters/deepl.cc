@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_split.h"
 #include "base/status.h"
 #include "base/utf8.h"
 #include "server/adapters/deepl_codec.h"
@@ -62,6 +64,7 @@ class TranslateCodec final : public DeeplCodec {
       }
     }
     ReadTags(&fields, options);
+    ReadTagLists(&fields, *request);
     ReadSplit(&fields, request);
     ReadFormality(&fields);
     fields.Only("context", {""},
@@ -113,12 +116,62 @@ class TranslateCodec final : public DeeplCodec {
     fields->Only("outline_detection", {true, "1"},
                  "is not supported: the structure of tags is always found; "
                  "leave it out");
+  }
+
+  // Reads lists of tags, which change nothing for texts without these. Weblate
+  // sends ignore_tags with empty elements as placeholders.
+  static void ReadTagLists(JsonFields* fields,
+                           const v1::TranslateRequest& request) {
     for (const char* const name :
          {"splitting_tags", "non_splitting_tags", "ignore_tags"}) {
-      fields->Only(name, {json::array(), ""},
-                   "is not supported; leave it out, or mark what must stay "
-                   "with translate=\"no\"");
+      const json* const value = fields->Value(name);
+      if (value == nullptr) continue;
+      const bool text = value->is_string();
+      if (!text && !value->is_array()) {
+        fields->Fail(name, "must be a list of tags");
+        continue;
+      }
+      const std::vector<std::string> tags =
+          text ? absl::StrSplit(value->get<std::string>(), ',',
+                                absl::SkipWhitespace())
+               : fields->Strings(name);
+      const bool filled = std::string_view(name) == "ignore_tags";
+      for (const std::string& one : tags) {
+        const std::string tag(absl::StripAsciiWhitespace(one));
+        const bool used =
+            std::any_of(request.inputs().begin(), request.inputs().end(),
+                        [&](const v1::Input& input) {
+                          return HasTag(input.text(), tag, filled);
+                        });
+        if (!used) continue;
+        fields->Fail(name,
+                     fmt::format("has '{}', which a text has, and is not "
+                                 "supported; leave it out, or mark what must "
+                                 "stay with translate=\"no\"",
+                                 Shorten(tag)));
+        break;
+      }
     }
+  }
+
+  // True if a text has a start tag of this name and, for `filled`, something
+  // between it and its end tag.
+  static bool HasTag(std::string_view text, std::string_view name,
+                     bool filled) {
+    const std::string start = fmt::format("<{}", name);
+    for (size_t at = text.find(start); at != text.npos;
+         at = text.find(start, at + 1)) {
+      const std::string_view rest = text.substr(at + start.size());
+      if (rest.empty() || std::string_view(" \t\n\r/>").find(rest[0]) ==
+                              std::string_view::npos) {
+        continue;
+      }
+      const size_t end = rest.find('>');
+      if (!filled || end == rest.npos) return true;
+      const bool closed = end > 0 && rest[end - 1] == '/';
+      if (!closed && !rest.substr(end + 1).starts_with("</")) return true;
+    }
+    return false;
   }
 
   static void ReadSplit(JsonFields* fields, v1::TranslateRequest* request) {

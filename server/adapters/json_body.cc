@@ -14,10 +14,62 @@ namespace {
 // Enough for lists of a few thousand short values, such as an id each.
 constexpr size_t kLeastMemory = 256 << 10;
 
-absl::Status Explain(const absl::Status& status) {
+// Returns the escape of half a character, such as \ud83d, that ends before
+// `end` or is followed there by no other half.
+std::string_view HalfCharacter(std::string_view body, size_t end) {
+  constexpr size_t kEscapeSize = 6;
+  constexpr std::string_view kSurrogates = "89abcdefABCDEF";
+  for (size_t at = body.rfind("\\u", end); at != body.npos && at > 0;
+       at = body.rfind("\\u", at - 1)) {
+    const std::string_view escape = body.substr(at, kEscapeSize);
+    if (escape.size() == kEscapeSize &&
+        (escape[2] == 'd' || escape[2] == 'D') &&
+        kSurrogates.find(escape[3]) != kSurrogates.npos) {
+      return escape;
+    }
+  }
+  return body.substr(0, 0);
+}
+
+// Says what of a body is not JSON, and where.
+std::string Fault(std::string_view body) {
+  size_t at = 0;
+  std::string_view what = "is not JSON";
+  std::string_view half;
+  try {
+    const auto drop_values = [](int, nlohmann::json::parse_event_t,
+                                nlohmann::json&) { return false; };
+    [[maybe_unused]] const auto dropped =
+        nlohmann::json::parse(body.begin(), body.end(), drop_values);
+  } catch (const nlohmann::json::parse_error& error) {
+    at = std::min(std::max<size_t>(error.byte, 1) - 1, body.size());
+    const std::string_view reason = error.what();
+    if (reason.find("surrogate") != reason.npos) {
+      half = HalfCharacter(body, at);
+    } else if (reason.find("UTF-8") != reason.npos) {
+      what = "is not UTF-8";
+    }
+  }
+  if (!half.empty()) at = static_cast<size_t>(half.data() - body.data());
+  const std::string_view before = body.substr(0, at);
+  const auto line = std::count(before.begin(), before.end(), '\n') + 1;
+  const size_t column = at - (before.rfind('\n') + 1) + 1;
+  if (half.empty()) {
+    return fmt::format("{} at byte {} (line {}, column {})", what, at, line,
+                       column);
+  }
+  return fmt::format(
+      "has half a character, {}, at byte {} (line {}, column {}): JSON writes "
+      "such a character as two escapes",
+      half, at, line, column);
+}
+
+absl::Status Explain(std::string_view body, const absl::Status& status) {
   if (status.ok()) return status;
-  return absl::InvalidArgumentError(fmt::format(
-      "the body {}; send a JSON object", std::string(status.message())));
+  const bool parsed = status.message() == "is not JSON";
+  return absl::InvalidArgumentError(
+      fmt::format("the body {}; send a JSON object",
+                  parsed ? Fault(body) : std::string(status.message())));
 }
 
 JsonLimits LimitsFor(std::string_view body) {
@@ -50,12 +102,12 @@ bool HasValue(std::string_view text, bool filled) {
 }  // namespace
 
 absl::Status CheckJsonBody(std::string_view body) {
-  return Explain(ParseJson(body, LimitsFor(body)).status());
+  return Explain(body, ParseJson(body, LimitsFor(body)).status());
 }
 
 absl::StatusOr<nlohmann::json> ReadJsonBody(std::string_view body) {
   absl::StatusOr<nlohmann::json> value = ParseJson(body, LimitsFor(body));
-  TRIVIUM_RETURN_IF_ERROR(Explain(value.status()));
+  TRIVIUM_RETURN_IF_ERROR(Explain(body, value.status()));
   if (!value->is_object()) {
     return absl::InvalidArgumentError("the body is not a JSON object");
   }

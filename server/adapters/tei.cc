@@ -202,6 +202,10 @@ class TeiRerankCodec : public TeiCodec {
     raw_ = fields->Bool("raw_scores").value_or(false);
     text_ = fields->Bool("return_text").value_or(false);
     request->set_return_text(text_);
+    // LiteLLM sends it; TEI itself answers all.
+    if (const auto top = fields->Integer("top_n", 1, INT32_MAX)) {
+      request->set_top(static_cast<uint32_t>(*top));
+    }
     ReadTruncation(fields, request);
   }
 

@@ -2,10 +2,12 @@
 // notes, styles and tags (<i>, {\an8}, <v Anna>) stay.
 #include <re2/re2.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_replace.h"
 #include "base/status.h"
 #include "base/utf8.h"
@@ -153,18 +155,42 @@ bool IsSpoken(std::string_view line) {
   return false;
 }
 
+// True if a row of a cue does not go on with the sentence of the row before:
+// "[door opens]", "(LAUGHS)", "♪ La la", "ANNA: Yes."
+bool BeginsAnew(const SubtitleKind& kind, std::string_view row) {
+  std::string bare(row);
+  RE2::GlobalReplace(&bare, kind.tag, "");
+  static const RE2& mark =
+      *new RE2(R"(\s*(?:\[|[♪♫]|\(.*\)\s*$|\p{Lu}[\p{Lu}\pN .'’-]*:(?:\s|$)))");
+  return mark.Match(bare, 0, bare.size(), RE2::ANCHOR_START, nullptr, 0);
+}
+
+// True if a row of a cue is "[door opens]" or "(LAUGHS)", or ends a song.
+bool IsComplete(const SubtitleKind& kind, std::string_view row) {
+  std::string bare(row);
+  RE2::GlobalReplace(&bare, kind.tag, "");
+  static const RE2& complete =
+      *new RE2(R"(\s*(?:\[[^\]]*\]|\([^)]*\)|.*[♪♫])\s*)");
+  return RE2::FullMatch(bare, complete);
+}
+
 void AddCue(const SubtitleKind& kind, std::string_view cue,
             const std::string& place, SegmentBuilder* builder) {
-  std::vector<std::string_view> rows = SplitLines(cue);
-  bool dialogue = false;
-  for (const std::string_view row : rows) dialogue |= IsSpoken(row);
-  if (!dialogue) rows = {cue};
   const DecodeText decode = kind.escapes ? DecodeText(DecodeVtt) : nullptr;
-  for (const std::string_view row : rows) {
-    const size_t dash = dialogue ? DashSize(row) : 0;
-    builder->Literal(row.substr(0, dash));
-    AddTagged(builder, row.substr(dash), place, kind.tag, decode);
+  const std::vector<std::string_view> rows = SplitLines(cue);
+  const bool dialogue = std::any_of(rows.begin(), rows.end(), IsSpoken);
+  for (size_t i = 0; i < rows.size();) {
+    size_t size = rows[i].size(), end = i + 1;
+    while (end < rows.size() && !dialogue && !IsComplete(kind, rows[end - 1]) &&
+           !BeginsAnew(kind, rows[end])) {
+      size += rows[end++].size();
+    }
+    const std::string_view text(rows[i].data(), size);
+    const size_t dash = dialogue ? DashSize(text) : 0;
+    builder->Literal(text.substr(0, dash));
+    AddTagged(builder, text.substr(dash), place, kind.tag, decode);
     builder->Close();
+    i = end;
   }
 }
 
@@ -178,23 +204,39 @@ absl::StatusOr<std::unique_ptr<Document>> ReadSubtitles(
       });
   const std::vector<std::string_view> lines = SplitLines(source.text);
   const LinePlaces places(source.text);
+  const auto is_times = [&](size_t at) {
+    return at < lines.size() &&
+           kind.times.Match({lines[at].data(), lines[at].size()}, 0,
+                            lines[at].size(), RE2::ANCHOR_START, nullptr, 0);
+  };
+  const auto is_number = [&](size_t at) {
+    const std::string_view line = lines[at];
+    return !IsSpaces(line) && std::all_of(line.begin(), line.end(), [](char c) {
+      return absl::ascii_isdigit(c) || absl::ascii_isspace(c);
+    });
+  };
+  // Some files have no empty line before the next cue.
+  const auto ends_cue = [&](size_t at) {
+    return IsSpaces(lines[at]) || is_times(at) ||
+           (is_number(at) && is_times(at + 1));
+  };
   bool found = false;
   for (size_t at = 0; at < lines.size();) {
-    const std::string_view line = lines[at++];
-    builder.Literal(line);
-    if (!kind.times.Match({line.data(), line.size()}, 0, line.size(),
-                          RE2::ANCHOR_START, nullptr, 0)) {
-      continue;
+    // Some texts of SubRip have empty lines; WebVTT has notes and styles there.
+    const bool goes_on =
+        found && !kind.escapes && !ends_cue(at) && !is_times(at + 1);
+    if (!goes_on) {
+      builder.Literal(lines[at]);
+      if (!is_times(at++)) continue;
+      found = true;
     }
-    found = true;
     builder.Close();
-    const size_t begin =
-        static_cast<size_t>(line.data() + line.size() - source.text.data());
+    const size_t first = at;
     size_t size = 0;
-    for (; at < lines.size() && !IsSpaces(lines[at]); ++at) {
-      size += lines[at].size();
-    }
+    for (; at < lines.size() && !ends_cue(at); ++at) size += lines[at].size();
     if (size == 0) continue;
+    const size_t begin =
+        static_cast<size_t>(lines[first].data() - source.text.data());
     AddCue(kind, std::string_view(source.text).substr(begin, size),
            places.Place(begin), &builder);
   }

@@ -179,7 +179,9 @@ class XliffReader {
     }
     const auto [first, last] = target->second;
     for (size_t i = first + 1; i < last && !options_.retranslate; ++i) {
-      if (tokens_[i].kind != XmlToken::Kind::kText || IsWords(tokens_[i])) {
+      // The marks of segments stand in targets without a translation, too.
+      if (IsWords(tokens_[i]) || (tokens_[i].kind != XmlToken::Kind::kText &&
+                                  tokens_[i].local_name() != "mrk")) {
         return;
       }
     }

@@ -136,7 +136,42 @@ std::vector<TextSpan> EnumeratorsIn(std::string_view text) {
   return found;
 }
 
+// Returns the letters and digits directly before `at`, or at it.
+std::string_view WordBeside(std::string_view text, size_t at, bool before) {
+  size_t end = at;
+  while (before ? end > 0 : end < text.size()) {
+    const size_t size = before ? LastCharacterSize(text.substr(0, end))
+                               : FirstCodePoint(text.substr(end)).size;
+    const size_t next = before ? end - size : end + size;
+    if (!u_isalnum(FirstCharacter(text.substr(std::min(end, next))))) break;
+    end = next;
+  }
+  return before ? text.substr(end, at - end) : text.substr(at, end - at);
+}
+
+// True for a number, and for a word of two letters or more.
+bool IsNumberOrWord(std::string_view word) {
+  if (word.empty()) return false;
+  const UChar32 first = FirstCharacter(word);
+  return u_isdigit(first) || FirstCodePoint(word).size < word.size();
+}
+
 }  // namespace
+
+bool IsBar(char32_t c) {
+  constexpr char32_t kBars[] = {'|', 0xA6, 0x2502, 0x2503, 0x2551, 0xFF5C};
+  return std::find(std::begin(kBars), std::end(kBars), c) != std::end(kBars);
+}
+
+bool IsBarBetweenWords(std::string_view text, size_t at) {
+  const CodePoint bar = FirstCodePoint(text.substr(at));
+  if (!IsBar(bar.value)) return false;
+  const std::string_view left = WordBeside(text, at, /*before=*/true);
+  const std::string_view right =
+      WordBeside(text, at + bar.size, /*before=*/false);
+  return IsNumberOrWord(left) && IsNumberOrWord(right) &&
+         !u_islower(FirstCharacter(right));
+}
 
 std::vector<TextSpan> CutAtMarks(std::string_view text, TextSpan sentence) {
   const std::string_view own = sentence.Of(text);
@@ -164,6 +199,7 @@ std::vector<TextSpan> CutAtMarks(std::string_view text, TextSpan sentence) {
     const auto is_border = [&] {
       // A tab that indents a line is none.
       if (mark == '\t') return !IsSpaceBefore(own, at);
+      if (IsBarBetweenWords(own, at)) return true;
       const bool path = IsPathMark(mark);
       return (path || IsBorderMark(mark)) && IsSpaceBefore(own, at) &&
              IsSpaceAt(own, end) &&

@@ -17,6 +17,13 @@ namespace trivium {
 // marks; none if it is all marks.
 std::vector<TextSpan> CutAtMarks(std::string_view text, TextSpan sentence);
 
+// True for "|" and its like.
+bool IsBar(char32_t c);
+
+// True if the bar at byte `at` of a text parts two items without spaces around
+// it: "Home|About us", "1|The house". But "foo|bar" is one word of a program.
+bool IsBarBetweenWords(std::string_view text, size_t at);
+
 }  // namespace trivium
 
 #endif  // TRIVIUM_SERVER_TRANSLATION_MARK_BORDERS_H_

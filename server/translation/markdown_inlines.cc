@@ -10,6 +10,7 @@
 //   beyond the innermost element of md4c. The end of such an element forgets
 //   the HTML tags in it. So partners nest.
 // - The start tag of an inline HTML element is kVoid until its end tag comes.
+//   So are marks of ==highlights==.
 // - Collapse replaces an element by one piece when open_ has nothing inside it.
 //   So `partner` and Open::piece never point to a removed piece.
 #include "server/translation/markdown_inlines.h"
@@ -130,31 +131,49 @@ bool MarkdownInlines::AddText(const Report& report) {
     return false;
   }
   while (at_ < span.end) {
-    const std::optional<TextSpan> mark = NextFootnote({at_, span.end});
-    const size_t end = mark ? mark->begin : span.end;
+    const std::optional<MarkdownMark> mark =
+        extensions_.Next({at_, span.end}, PlaceInBlock());
+    const size_t end = mark ? mark->span.begin : span.end;
     if (at_ < end) AddTo(end, Kind::kRawText);
-    if (mark) AddTo(mark->end, Kind::kVoid);
+    if (mark) AddMark(*mark);
   }
   return true;
 }
 
-std::optional<TextSpan> MarkdownInlines::NextFootnote(TextSpan span) const {
-  const std::string_view text = text_.substr(0, span.end);
-  for (size_t at = text.find("[^", span.begin); at != text.npos;
-       at = text.find("[^", at + 1)) {
-    size_t end = at + 2;
-    while (end < text.size() && text[end] != ']' && text[end] != '[' &&
-           !IsBlankByte(text[end])) {
-      ++end;
-    }
-    if (end == at + 2 || end == text.size() || text[end] != ']') continue;
-    ++end;
-    if (pieces_.empty() && at == span.begin && text.substr(end, 1) == ":") {
-      ++end;
-    }
-    return TextSpan{at, end};
+MarkdownExtensions::Place MarkdownInlines::PlaceInBlock() const {
+  using Place = MarkdownExtensions::Place;
+  if (pieces_.empty()) return Place::kBlock;
+  const Piece& last = pieces_.back();
+  const bool after_break =
+      (last.kind == Kind::kSpace || last.kind == Kind::kBreak) &&
+      last.span.Of(text_).find('\n') != text_.npos;
+  return after_break ? Place::kLine : Place::kWithin;
+}
+
+void MarkdownInlines::AddMark(const MarkdownMark& mark) {
+  const size_t end = mark.span.end;
+  switch (mark.kind) {
+    case MarkdownMark::Kind::kFootnote:
+      return AddTo(end, Kind::kVoid);
+    case MarkdownMark::Kind::kName:
+      return AddTo(end, Kind::kOpaque);
+    case MarkdownMark::Kind::kLine:
+      // The line before ends as well.
+      if (!pieces_.empty()) pieces_.back().kind = Kind::kBreak;
+      return AddTo(end, Kind::kBreak);
+    case MarkdownMark::Kind::kHighlight:
+      break;
   }
-  return std::nullopt;
+  MarkupToken tag;
+  tag.name = mark.span.Of(text_);
+  const bool open = FindOpen(tag.name).has_value();
+  if (open && extensions_.Closes(mark.span.begin)) {
+    AddEndTag(end, tag.name);
+  } else if (!open && extensions_.Opens(mark.span.begin)) {
+    AddStartTag(end, std::move(tag));
+  } else {
+    AddTo(end, Kind::kRawText);
+  }
 }
 
 bool MarkdownInlines::AddBreak(bool hard) {
@@ -202,24 +221,25 @@ void MarkdownInlines::AddStartTag(size_t end, MarkupToken tag) {
   AddTo(end, role == ElementRole::kListing ? Kind::kBreak : Kind::kVoid);
 }
 
-void MarkdownInlines::AddEndTag(size_t end, std::string_view name) {
-  const ElementRole role = RoleOf(name);
-  size_t found = open_.size();
+std::optional<size_t> MarkdownInlines::FindOpen(std::string_view name) const {
   for (size_t far = 1; far <= std::min(open_.size(), kMostOpenTags); ++far) {
     const Open& open = open_[open_.size() - far];
     if (!open.is_html) break;
-    if (open.name == name) {
-      found = open_.size() - far;
-      break;
-    }
+    if (open.name == name) return open_.size() - far;
   }
-  if (found == open_.size()) {
+  return std::nullopt;
+}
+
+void MarkdownInlines::AddEndTag(size_t end, std::string_view name) {
+  const ElementRole role = RoleOf(name);
+  const std::optional<size_t> found = FindOpen(name);
+  if (!found) {
     const bool block =
         role == ElementRole::kBlock || role == ElementRole::kListing;
     return AddTo(end, block ? Kind::kBreak : Kind::kVoid);
   }
-  const Open open = open_[found];
-  open_.resize(found);
+  const Open open = open_[*found];
+  open_.resize(*found);
   const bool inline_role = role == ElementRole::kInline;
   if (inline_role && !open.untranslated) {
     pieces_[open.piece].kind = Kind::kOpen;

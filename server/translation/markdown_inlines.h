@@ -3,12 +3,14 @@
 
 #include <md4c.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "server/translation/markdown_extensions.h"
 #include "server/translation/markup_lexer.h"
 #include "server/translation/markup_pieces.h"
 #include "server/translation/sentences.h"
@@ -45,7 +47,10 @@ class MarkdownInlines {
   // Both arguments must outlive this object.
   MarkdownInlines(std::string_view text,
                   const std::vector<MarkdownReport>& reports)
-      : text_(text), reports_(reports), next_place_(reports.size()) {
+      : text_(text),
+        reports_(reports),
+        next_place_(reports.size()),
+        extensions_(text, EndOf(reports)) {
     size_t place = text.size();
     for (size_t i = reports.size(); i-- > 0;) {
       next_place_[i] = place;
@@ -74,18 +79,26 @@ class MarkdownInlines {
     bool untranslated = false;
   };
 
+  static size_t EndOf(const std::vector<MarkdownReport>& reports) {
+    size_t end = 0;
+    for (const MarkdownReport& one : reports) {
+      end = std::max(end, one.span.end);
+    }
+    return end;
+  }
   bool BeginsAt(size_t begin);
   bool Add(const MarkdownReport& report);
   void AddTo(size_t end, Kind kind);
   bool IsEscape(const MarkdownReport& report) const;
   bool AddText(const MarkdownReport& report);
-  // Finds the next footnote mark, "[^1]", or at the text's begin "[^1]:". md4c
-  // does not know footnotes.
-  std::optional<TextSpan> NextFootnote(TextSpan span) const;
+  MarkdownExtensions::Place PlaceInBlock() const;
+  void AddMark(const MarkdownMark& mark);
   bool AddBreak(bool hard);
   // Adds a tag or comment, which may span several lines.
   bool AddHtml();
   void AddStartTag(size_t end, MarkupToken tag);
+  // Returns the index in open_ of the HTML tag that an end tag ends.
+  std::optional<size_t> FindOpen(std::string_view name) const;
   void AddEndTag(size_t end, std::string_view name);
   bool HasText(size_t first) const;
   // Replaces all pieces from `first` on by a single one.
@@ -104,6 +117,7 @@ class MarkdownInlines {
   const std::vector<MarkdownReport>& reports_;
   // [reports]: begin of the next report with a place, or the text's size.
   std::vector<size_t> next_place_;
+  MarkdownExtensions extensions_;
   size_t next_ = 0;  // the report being added
   size_t at_ = 0;    // end of the pieces so far
   std::vector<MarkupPiece> pieces_;

@@ -42,11 +42,13 @@ bool IsEmphasis(std::string_view tag) {
 }
 // True unless the tag belongs to a link, an image or HTML.
 bool IsDelimiter(std::string_view tag) {
-  return IsEmphasis(tag) || tag.starts_with('~');
+  return IsEmphasis(tag) || tag.starts_with('~') || tag == "==" || tag == "++";
 }
-// True for "https://a.b" without brackets around it.
+// True for "https://a.b" without brackets around it, but not for
+// "H<sub>2</sub>O".
 bool IsBareLink(std::string_view piece) {
-  return !piece.empty() && absl::ascii_isalnum(piece[0]);
+  return !piece.empty() && absl::ascii_isalnum(piece[0]) &&
+         piece.find('<') == piece.npos;
 }
 
 // Returns the text with each run of white space as one space, and none around.

@@ -71,6 +71,9 @@ absl::StatusOr<Markup> Markup::Parse(MarkupFormat format, std::string text) {
   markup.text_ = std::move(text);
   std::vector<size_t> tag_of(pieces.size());
   for (size_t i = 0; i < pieces.size(); ++i) {
+    if (format == MarkupFormat::kHtml && markup.RunsTogether(pieces, i)) {
+      markup.AddRun("\n", {pieces[i].span.begin, pieces[i].span.begin});
+    }
     tag_of[i] = markup.tags_.size();
     markup.Add(pieces[i]);
     if (pieces[i].kind != MarkupPiece::Kind::kClose) continue;
@@ -83,6 +86,29 @@ absl::StatusOr<Markup> Markup::Parse(MarkupFormat format, std::string text) {
     }
   }
   return markup;
+}
+
+bool Markup::RunsTogether(const std::vector<MarkupPiece>& pieces,
+                          size_t i) const {
+  using Kind = MarkupPiece::Kind;
+  if (i == 0 || pieces[i - 1].kind != Kind::kClose || plain_.empty()) {
+    return false;
+  }
+  const size_t first = i;
+  while (i < pieces.size() && pieces[i].kind == Kind::kOpen) ++i;
+  if (i == pieces.size() || pieces[i].kind != Kind::kText) return false;
+  const std::string_view next = pieces[i].span.Of(text_);
+  if (next.empty()) return false;
+  const size_t size = FirstCodePoint(next).size;
+  if (!u_isupper(FirstCharacter(next)) || size == next.size() ||
+      !u_islower(FirstCharacter(next.substr(size)))) {
+    return false;
+  }
+  const UChar32 last = FirstCharacter(std::string_view(plain_).substr(
+      plain_.size() - LastCharacterSize(plain_)));
+  constexpr std::string_view kEnds = ".:;!?";
+  if (u_isalnum(last)) return first < i;
+  return last < 0x80 && kEnds.find(static_cast<char>(last)) != kEnds.npos;
 }
 
 void Markup::Add(const MarkupPiece& piece) {

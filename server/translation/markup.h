@@ -99,6 +99,7 @@ class Markup {
 
  private:
   friend class MarkupPlacing;
+  friend class MarkupTreeGrower;
   friend class MarkupWriter;
   friend class MarkdownWriter;
 
@@ -129,6 +130,11 @@ class Markup {
   // True if it is one, or has nothing but one.
   bool IsAroundLink(size_t tag) const;
 
+  // True if piece `i`, or an element that begins there, has a word that would
+  // run into the one before, since only the page's style parts them:
+  // "<b>Name:</b>Ann", "<span>Home</span><span>Events</span>". Each is a text
+  // of its own. But "Java<b>Script</b>" is one word.
+  bool RunsTogether(const std::vector<MarkupPiece>& pieces, size_t i) const;
   void Add(const MarkupPiece& piece);
   void AddText(TextSpan span, bool escaped);
   void AddSpace(TextSpan span);

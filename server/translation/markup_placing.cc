@@ -1,9 +1,10 @@
 // Decides where the tags go in a translation:
-//   1. GrowTree makes a tree of the sentence's elements, single tags and opaque
+//   1. GrowMarkupTree makes a tree of the sentence's elements, single tags and
+//   opaque
 //      pieces, in the order of the source.
-//   2. Each source word belongs to the innermost element around it
-//      (FindSourceWords). Each word of the translation belongs to the element
-//      of the source word that it aligns with best (FindOwners).
+//   2. Each source word belongs to the innermost element around it. Each word
+//      of the translation belongs to the element of the source word that it
+//      aligns with best (LinkWords).
 //   3. From the root down, each element gets an interval of its parent's words,
 //      disjoint from its siblings' (Assign). It is the run with the largest
 //      number of own words minus others.
@@ -12,7 +13,8 @@
 //      does any of Markdown, since Markdown has no emphasis around nothing.
 //
 // A tag within a word keeps its place if the translation has the same word once
-// (AlignPartsOfWords): both are cut there.
+// (AlignPartsOfWords): both are cut there. A number keeps its tags if the
+// translation has its digits once (AlignNumbers).
 //
 // Intervals are nested as the tree is, so the tags of the translation are
 // nested as in the source. Enclosing all of an element's words would not do:
@@ -23,15 +25,39 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/translation/aligned_numbers.h"
 #include "server/translation/cut_words.h"
+#include "server/translation/markup_links.h"
 #include "server/translation/markup_plan.h"
+#include "server/translation/markup_tree.h"
 #include "server/translation/protected_spans.h"
 
 namespace trivium {
 namespace {
 
-constexpr int kNone = -1;
+constexpr int kNone = MarkupLinks::kNone;
 constexpr size_t kNoTag = MarkupNode::kNoTag;
+
+// Returns the whole words of one side of the alignment that are within
+// `text`, relative to its begin. They are ascending and disjoint.
+std::vector<TextSpan> WholeOf(std::span<const AlignedWords> words,
+                              TextSpan AlignedWords::*side, TextSpan text) {
+  std::vector<TextSpan> whole;
+  for (const AlignedWords& one : words) {
+    const TextSpan span = one.*side;
+    if (!one.whole || span.begin < text.begin || span.end > text.end) {
+      continue;
+    }
+    whole.push_back({span.begin - text.begin, span.end - text.begin});
+  }
+  const auto begins_before = [](TextSpan a, TextSpan b) {
+    return a.begin < b.begin;
+  };
+  std::sort(whole.begin(), whole.end(), begins_before);
+  const auto overlaps = [](TextSpan a, TextSpan b) { return b.begin < a.end; };
+  whole.erase(std::unique(whole.begin(), whole.end(), overlaps), whole.end());
+  return whole;
+}
 
 }  // namespace
 
@@ -42,7 +68,6 @@ class MarkupPlacing {
       : markup_(markup), sentence_(sentence), translation_(translation) {}
 
   MarkupPlan Run(std::span<const AlignedWords> given) {
-    GrowTree();
     std::vector<AlignedWords> words(given.begin(), given.end());
     std::vector<size_t> places;
     for (size_t i = sentence_.first_tag; i < sentence_.last_tag; ++i) {
@@ -50,11 +75,18 @@ class MarkupPlacing {
     }
     const std::vector<size_t> cuts = AlignPartsOfWords(
         markup_.plain_, sentence_.plain, places, translation_, &words);
-    FindSourceWords(WholeOf(words, &AlignedWords::source, sentence_.plain));
+    AlignNumbers(markup_.plain_, sentence_.plain, translation_, &words);
+    MarkupTree tree =
+        GrowMarkupTree(markup_, sentence_,
+                       WholeOf(words, &AlignedWords::source, sentence_.plain));
+    nodes_ = std::move(tree.nodes);
+    sources_ = std::move(tree.words);
+    owner_of_source_ = std::move(tree.owners);
     targets_ = WordsOf(
         translation_, cuts,
         WholeOf(words, &AlignedWords::target, {0, translation_.size()}));
-    FindOwners(words);
+    links_ = LinkWords(words, sources_, targets_);
+    dropped_ = links_.dropped;
     nodes_[0].end = static_cast<int>(targets_.size());
     Assign(0);
     DropLostObjects();
@@ -62,208 +94,9 @@ class MarkupPlacing {
   }
 
  private:
-  using Kind = MarkupPiece::Kind;
   using Node = MarkupNode;
-  static constexpr std::string_view kObject = Markup::kObject;
-
-  struct Link {
-    int source = 0;  // word
-    float weight = 0;
-  };
 
   const Markup::Tag& tag(size_t i) const { return markup_.tags_[i]; }
-  bool IsInside(size_t i) const {
-    return i >= sentence_.first_tag && i < sentence_.last_tag;
-  }
-
-  int AddNode(std::vector<int>* path) {
-    const int id = static_cast<int>(nodes_.size());
-    nodes_.emplace_back();
-    nodes_[path->back()].children.push_back(id);
-    return id;
-  }
-
-  void GrowTree() {
-    nodes_.emplace_back().plain = sentence_.plain;
-    nodes_[0].raw = markup_.IsRaw(sentence_.plain.begin);
-    std::vector<int> path = {0};
-    // Elements that began in earlier sentences: the outermost one ends last, so
-    // going backwards finds parents before their children.
-    for (size_t i = sentence_.last_tag; i-- > sentence_.first_tag;) {
-      if (tag(i).kind != Kind::kClose || IsInside(tag(i).partner)) continue;
-      const int id = AddNode(&path);
-      nodes_[id].begins_before = true;
-      nodes_[id].plain.begin = sentence_.plain.begin;
-      nodes_[id].raw = tag(tag(i).partner).raw;
-      path.push_back(id);
-    }
-    if (path.size() > 1) nodes_[0].raw = false;
-    for (size_t i = sentence_.first_tag; i < sentence_.last_tag; ++i) {
-      const Markup::Tag& one = tag(i);
-      if (one.kind == Kind::kClose) {
-        Node& node = nodes_[path.back()];
-        node.close = i;
-        node.plain.end = one.plain;
-        node.last = static_cast<int>(nodes_.size()) - 1;
-        path.pop_back();
-        continue;
-      }
-      const int id = AddNode(&path);
-      Node& node = nodes_[id];
-      node.open = i;
-      node.last = id;
-      node.plain = {one.plain, one.plain};
-      if (one.kind == Kind::kOpen) {
-        node.raw = one.raw;
-        // The sentence begins in this raw text but may go on outside of it.
-        if (one.raw && one.plain <= sentence_.plain.begin) {
-          nodes_[0].raw = false;
-        }
-        node.ends_after = !IsInside(one.partner);
-        path.push_back(id);
-      } else if (one.kind == Kind::kOpaque) {
-        node.opaque = true;
-        node.plain.end += kObject.size();
-      }
-    }
-    for (const int id : path) {
-      nodes_[id].last = static_cast<int>(nodes_.size()) - 1;
-      nodes_[id].plain.end = sentence_.plain.end;
-    }
-  }
-
-  // Returns the whole words of one side of the alignment that are within
-  // `text`, relative to its begin. They are ascending and disjoint.
-  static std::vector<TextSpan> WholeOf(std::span<const AlignedWords> words,
-                                       TextSpan AlignedWords::*side,
-                                       TextSpan text) {
-    std::vector<TextSpan> whole;
-    for (const AlignedWords& one : words) {
-      const TextSpan span = one.*side;
-      if (!one.whole || span.begin < text.begin || span.end > text.end) {
-        continue;
-      }
-      whole.push_back({span.begin - text.begin, span.end - text.begin});
-    }
-    const auto begins_before = [](TextSpan a, TextSpan b) {
-      return a.begin < b.begin;
-    };
-    std::sort(whole.begin(), whole.end(), begins_before);
-    const auto overlaps = [](TextSpan a, TextSpan b) {
-      return b.begin < a.end;
-    };
-    whole.erase(std::unique(whole.begin(), whole.end(), overlaps), whole.end());
-    return whole;
-  }
-
-  // Finds the source's words and the innermost node around each.
-  void FindSourceWords(const std::vector<TextSpan>& whole) {
-    const TextSpan plain = sentence_.plain;
-    std::vector<size_t> cuts;
-    for (size_t i = sentence_.first_tag; i < sentence_.last_tag; ++i) {
-      const size_t at =
-          std::clamp<size_t>(tag(i).plain, plain.begin, plain.end);
-      cuts.push_back(at - plain.begin);
-      if (tag(i).kind == Kind::kOpaque) {
-        cuts.push_back(at - plain.begin + kObject.size());
-      }
-    }
-    sources_ = WordsOf(plain.Of(markup_.plain_), cuts, whole);
-    for (Word& word : sources_) {
-      word.span.begin += plain.begin;
-      word.span.end += plain.begin;
-    }
-    owner_of_source_.resize(sources_.size());
-    // Nodes are in the order of their begins.
-    std::vector<int> path = {0};
-    int next = 1;
-    for (size_t i = 0; i < sources_.size(); ++i) {
-      const size_t at = sources_[i].span.begin;
-      for (; next < static_cast<int>(nodes_.size()) &&
-             nodes_[next].plain.begin <= at;
-           ++next) {
-        while (nodes_[path.back()].last < next) path.pop_back();
-        path.push_back(next);
-      }
-      while (nodes_[path.back()].plain.end <= at && path.size() > 1) {
-        path.pop_back();
-      }
-      owner_of_source_[i] = path.back();
-    }
-  }
-
-  // Links the words of the translation to the source's, and selects the best
-  // source word of each.
-  void FindOwners(std::span<const AlignedWords> words) {
-    links_.resize(targets_.size());
-    size_t first = 0;
-    for (const AlignedWords& one : words) {
-      const auto source = std::partition_point(
-          sources_.begin(), sources_.end(), [&one](const Word& word) {
-            return word.span.begin < one.source.end;
-          });
-      if (source == sources_.begin() ||
-          (source - 1)->span.end <= one.source.begin) {
-        continue;
-      }
-      const int index = static_cast<int>(source - sources_.begin()) - 1;
-      while (first < targets_.size() &&
-             targets_[first].span.end <= one.target.begin) {
-        ++first;
-      }
-      for (size_t t = first;
-           t < targets_.size() && targets_[t].span.begin < one.target.end;
-           ++t) {
-        if ((targets_[t].kind == WordKind::kObject) !=
-            (sources_[index].kind == WordKind::kObject)) {
-          continue;
-        }
-        links_[t].push_back({index, one.weight});
-      }
-    }
-    source_of_target_.assign(targets_.size(), kNone);
-    dropped_.assign(targets_.size(), false);
-    first_target_.assign(sources_.size(), kNone);
-    last_target_.assign(sources_.size(), kNone);
-    for (size_t t = 0; t < targets_.size(); ++t) {
-      const int source = BestSource(targets_[t].kind, &links_[t]);
-      source_of_target_[t] = source;
-      if (source == kNone) continue;
-      if (targets_[t].kind == WordKind::kObject &&
-          first_target_[source] != kNone) {
-        // An opaque piece is written once, so a second U+FFFC is dropped.
-        source_of_target_[t] = kNone;
-        dropped_[t] = true;
-        continue;
-      }
-      if (first_target_[source] == kNone) {
-        first_target_[source] = static_cast<int>(t);
-      }
-      last_target_[source] = static_cast<int>(t);
-    }
-  }
-
-  // Merges the links to the same source word, adding up their weights. Returns
-  // the source word of the same kind with the highest weight, or kNone.
-  int BestSource(WordKind kind, std::vector<Link>* links) const {
-    std::sort(links->begin(), links->end(),
-              [](const Link& a, const Link& b) { return a.source < b.source; });
-    std::vector<Link> sums;
-    for (const Link& link : *links) {
-      if (sums.empty() || sums.back().source != link.source) {
-        sums.push_back({link.source, 0});
-      }
-      sums.back().weight += link.weight;
-    }
-    *links = std::move(sums);
-    const Link* best = nullptr;
-    for (const Link& link : *links) {
-      if (sources_[link.source].kind != kind) continue;
-      if (best == nullptr || link.weight > best->weight) best = &link;
-    }
-    return best == nullptr ? kNone : best->source;
-  }
-
   // Returns the child of node `id` that a word belongs to, or one of these.
   static constexpr int kNeutral = -1;  // belongs to no child
   static constexpr int kNothing = -2;  // does not count, as it is not aligned
@@ -279,7 +112,7 @@ class MarkupPlacing {
   // The same for a word of the translation. Punctuation that belongs to no
   // child does not count.
   int ChildAt(int id, int target) const {
-    const int child = ChildOf(id, source_of_target_[target]);
+    const int child = ChildOf(id, links_.source_of_target[target]);
     return child == kNeutral && targets_[target].kind == WordKind::kPunctuation
                ? kNothing
                : child;
@@ -521,7 +354,7 @@ class MarkupPlacing {
     std::vector<int> word(children.size(), kNone);
     for (int t = begin; t < end; ++t) {
       if (taken[t - begin] || targets_[t].kind != WordKind::kWord) continue;
-      for (const Link& link : links_[t]) {
+      for (const MarkupLinks::Link& link : links_.links[t]) {
         const int child = ChildOf(id, link.source);
         const size_t i = IndexOf(children, child);
         if (child < 0 || i == children.size() || children[i] != child ||
@@ -584,13 +417,13 @@ class MarkupPlacing {
       const auto try_next = [&] {
         const int source = next + far;
         if (source >= static_cast<int>(sources_.size())) return;
-        const int target = first_target_[source];
+        const int target = links_.first_target[source];
         if (target != kNone && inside(target)) gap = target;
       };
       const auto try_before = [&] {
         const int source = before - far;
         if (source < 0) return;
-        const int target = last_target_[source];
+        const int target = links_.last_target[source];
         if (target != kNone && inside(target + 1)) gap = target + 1;
       };
       if (!node.leans_left) try_next();
@@ -626,7 +459,7 @@ class MarkupPlacing {
     }
     for (size_t t = 0; t < targets_.size(); ++t) {
       if (targets_[t].kind == WordKind::kObject &&
-          source_of_target_[t] != kNone && !kept[t]) {
+          links_.source_of_target[t] != kNone && !kept[t]) {
         dropped_[t] = true;
       }
     }
@@ -636,13 +469,11 @@ class MarkupPlacing {
   const Markup::Sentence& sentence_;
   const std::string_view translation_;
   std::vector<Node> nodes_;
-  std::vector<Word> sources_;                    // in Markup::plain()
-  std::vector<int> owner_of_source_;             // [sources_]: node
-  std::vector<Word> targets_;                    // in the translation
-  std::vector<std::vector<Link>> links_;         // [targets_]
-  std::vector<int> source_of_target_;            // [targets_]: or kNone
-  std::vector<bool> dropped_;                    // [targets_]
-  std::vector<int> first_target_, last_target_;  // [sources_]: or kNone
+  std::vector<Word> sources_;         // in Markup::plain()
+  std::vector<int> owner_of_source_;  // [sources_]: node
+  std::vector<Word> targets_;         // in the translation
+  MarkupLinks links_;
+  std::vector<bool> dropped_;  // [targets_]
 };
 
 MarkupPlan PlanMarkup(const Markup& markup, const Markup::Sentence& sentence,

@@ -89,6 +89,10 @@ size_t WordSize(std::string_view text) {
   return end;
 }
 
+bool IsTextPiece(Kind kind) {
+  return kind == Kind::kText || kind == Kind::kRawText;
+}
+
 class Scripts {
  public:
   Scripts(std::string_view text, std::vector<MarkupPiece> pieces)
@@ -132,7 +136,7 @@ class Scripts {
     for (size_t inner = i + 1; inner < open.partner; ++inner) {
       const Kind kind = pieces_[inner].kind;
       if (kind == Kind::kBreak || kind == Kind::kOpaque) return false;
-      if (kind == Kind::kText || kind == Kind::kRawText) {
+      if (IsTextPiece(kind)) {
         letters += CountLetters(Of(inner));
         blank = blank && IsBlank(Of(inner));
       }
@@ -145,7 +149,7 @@ class Scripts {
   size_t AddScript(size_t i) {
     const Script script = ScriptOf(Of(i));
     size_t begin = pieces_[i].span.begin;
-    const bool after_text = !out_.empty() && out_.back().kind == Kind::kText &&
+    const bool after_text = !out_.empty() && IsTextPiece(out_.back().kind) &&
                             out_.back().span.end == begin;
     const std::string_view before =
         after_text ? out_.back().span.Of(text_) : std::string_view();
@@ -171,7 +175,7 @@ class Scripts {
         end = pieces_[next - 1].span.end;
         continue;
       }
-      if (pieces_[next].kind != Kind::kText) break;
+      if (!IsTextPiece(pieces_[next].kind)) break;
       const size_t size = WordSize(Of(next));
       if (size > 0 && !IsStem(Of(next).substr(0, size))) break;
       end += size;

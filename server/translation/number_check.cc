@@ -366,7 +366,13 @@ std::vector<TextEdit> NumberCheck::SeparatorEdits(
       if (!origin.is_value() && !number.is_value()) {
         // A time, a date, a version or an address.
         std::string text = WithoutCommas(source, origin, target_style_);
-        if (there.find(',') != there.npos && text != there) {
+        // "1,5 km" in an English text has the point of a German one.
+        const bool has_targets_point =
+            origin.runs.size() == 2 &&
+            TextSpan{origin.runs[0].end, origin.runs[1].begin}.Of(source) ==
+                target_style_.point;
+        if ((has_targets_point || there.find(',') != there.npos) &&
+            text != there) {
           edits.push_back({number.span, std::move(text)});
         }
         break;

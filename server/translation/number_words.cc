@@ -68,6 +68,48 @@ bool IsOne(std::string_view word) {
          word == "einem" || word == "einen" || word == "einer";
 }
 
+// Adds the hour and the minutes of times such as "half past two" and "halb
+// drei", both halves of the day. `hour_of` returns the value of a word.
+template <typename HourOf>
+void AddTimesIn(const std::vector<SpelledWord>& words, const HourOf& hour_of,
+                std::set<int>* said) {
+  struct Phrase {
+    std::vector<std::string_view> words;
+    int minutes;
+    bool next_hour;  // the phrase names the hour that follows
+  };
+  static const auto* const kPhrases =
+      new std::vector<Phrase>{{{"halb"}, 30, true},
+                              {{"viertel"}, 15, true},
+                              {{"dreiviertel"}, 45, true},
+                              {{"viertel", "nach"}, 15, false},
+                              {{"viertel", "vor"}, 45, true},
+                              {{"half", "past"}, 30, false},
+                              {{"quarter", "past"}, 15, false},
+                              {{"quarter", "after"}, 15, false},
+                              {{"quarter", "to"}, 45, true},
+                              {{"quarter", "of"}, 45, true}};
+  constexpr int kHours = 12;
+  for (size_t i = 0; i < words.size(); ++i) {
+    for (const Phrase& phrase : *kPhrases) {
+      const size_t at = i + phrase.words.size();
+      if (at >= words.size() ||
+          !std::equal(phrase.words.begin(), phrase.words.end(),
+                      words.begin() + static_cast<ptrdiff_t>(i),
+                      [](std::string_view word, const SpelledWord& other) {
+                        return word == other.letters;
+                      })) {
+        continue;
+      }
+      const std::optional<int> hour = hour_of(words[at].letters);
+      if (!hour || *hour < 1 || *hour > kHours) continue;
+      const int begun = phrase.next_hour ? *hour - 1 : *hour;
+      said->insert({phrase.minutes, begun == 0 ? kHours : begun,
+                    (begun + kHours) % (2 * kHours)});
+    }
+  }
+}
+
 }  // namespace
 
 const NumberWords& NumberWords::For(std::string_view language) {
@@ -166,6 +208,11 @@ std::set<int> NumberWords::SaidIn(std::string_view text, bool numbers,
     for (size_t size = std::min(word.size() - 1, longest_);
          size >= kLeastBeginning && !add(word.substr(0, size)); --size) {
     }
+  }
+  if (numbers) {
+    AddTimesIn(
+        words, [this](const std::string& word) { return CardinalOf(word); },
+        &said);
   }
   return said;
 }

@@ -23,9 +23,9 @@ class NumberWords {
   // False if numbers in words cannot be told.
   bool known() const { return !values_.empty(); }
 
-  // Returns the numbers that the text says in words: 0 to 100, 1000, and a
-  // month's. A word that begins with a number's counts ("dreistündig"), so this
-  // may return too many.
+  // Returns the numbers that the text says in words: 0 to 100, 1000, a month's,
+  // and the hour and minutes of "half past two" and "halb drei". A word that
+  // begins with a number's counts ("dreistündig"), so this may return too many.
   std::set<int> SaidIn(std::string_view text) const;
   // The same without months, and months alone.
   std::set<int> NumbersSaidIn(std::string_view text) const;

@@ -11,6 +11,7 @@
 #include <unicode/locid.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -245,13 +246,17 @@ std::vector<TextSpan> RoundPriceMarks(std::string_view text) {
       R"(\d+(?:[.'’]\d{3})*([.,][-–—]{1,2}))"
       R"(|\d+(?:[.'’]\d{3})*([.,][-–—]{1,2})[ \x{A0}\x{202F}]?)"
       R"((?:[€$£¥]|(?:EUR|Euro|CHF|USD|GBP|DM|Mark|Franken|Dollar|Pfund|)"
-      R"(S?Fr\.)(?:[^\pL\pN]|$))))");
+      R"(S?Fr\.)(?:[^\pL\pN]|$)))"
+      // Without a currency, at the end of a sentence or clause: "kostet 1.–."
+      R"(|\d+(?:[.'’]\d{3})*([.,][-–—]{1,2})[.,;:!?)]))");
   std::vector<TextSpan> marks;
-  re2::StringPiece rest(text.data(), text.size()), before, behind;
-  while (RE2::FindAndConsume(&rest, price, &before, &behind)) {
-    const re2::StringPiece mark = before.empty() ? behind : before;
-    const auto begin = static_cast<size_t>(mark.data() - text.data());
-    const TextSpan span = {begin, begin + mark.size()};
+  re2::StringPiece rest(text.data(), text.size()), mark[3];
+  while (RE2::FindAndConsume(&rest, price, &mark[0], &mark[1], &mark[2])) {
+    const re2::StringPiece& found =
+        *std::find_if(std::begin(mark), std::end(mark),
+                      [](const auto& one) { return !one.empty(); });
+    const auto begin = static_cast<size_t>(found.data() - text.data());
+    const TextSpan span = {begin, begin + found.size()};
     if (!IsDigitAt(text, span.end)) marks.push_back(span);
   }
   return marks;

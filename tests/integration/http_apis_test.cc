@@ -576,6 +576,11 @@ TEST_F(HttpTest, AnswersLikeTextEmbeddingsInference) {
       {{"query", "ab"}, {"texts", {"c d", "e"}}, {"raw_scores", true}});
   EXPECT_NE(raw[0]["score"], ranks[0]["score"]);
   EXPECT_FALSE(raw[0].contains("text"));
+  // LiteLLM asks TEI for the best.
+  const json best = PostJson(
+      "/rerank", {{"query", "ab"}, {"texts", {"c d", "e"}}, {"top_n", 1}});
+  ASSERT_EQ(best.size(), 1u);
+  EXPECT_EQ(best[0]["index"], ranks[0]["index"]);
 
   const json labels = PostJson("/predict", {{"inputs", "ab c."}});
   ASSERT_EQ(labels.size(), 3u);

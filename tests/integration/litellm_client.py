@@ -22,7 +22,7 @@ class LiteLlmTest(chat_server.ServerTest):
 
     def test_rerank(self):
         orders = {}
-        for provider in ("cohere", "jina_ai", "infinity", "hosted_vllm"):
+        for provider in ("cohere", "jina_ai", "infinity", "hosted_vllm", "huggingface"):
             with self.subTest(provider):
                 # Infinity's own path is vLLM's, and its answers have another shape.
                 base = self.url + ("/infinity" if provider == "infinity" else "")

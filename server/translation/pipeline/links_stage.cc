@@ -1,11 +1,15 @@
 #include "server/translation/pipeline/links_stage.h"
 
+#include <unicode/uchar.h>
+
 #include <algorithm>
 #include <string_view>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "base/status.h"
+#include "base/utf8.h"
+#include "server/translation/mark_borders.h"
 #include "server/translation/pipeline/span_protection.h"
 #include "server/translation/protected_spans.h"
 
@@ -36,6 +40,38 @@ bool IsOfPercentage(std::string_view text, TextSpan span) {
          absl::ascii_isdigit(text[span.begin - 1]);
 }
 
+// Returns the words with bars that are no borders, such as "P(A|B)" and "||".
+// No language has them, and models write something else for them.
+std::vector<TextSpan> WordsWithBars(std::string_view text) {
+  constexpr std::string_view kStops = ".,;:!?";
+  constexpr size_t kMostBytes = 64;  // a script without spaces has no words
+  std::vector<TextSpan> found;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = at;
+    bool bar = false, border = false;
+    while (end < text.size()) {
+      const CodePoint c = FirstCodePoint(text.substr(end));
+      if (u_isUWhiteSpace(static_cast<UChar32>(c.value))) break;
+      if (IsBar(c.value)) {
+        bar = true;
+        border = border || IsBarBetweenWords(text, end);
+      }
+      end += c.size;
+    }
+    const size_t next =
+        end == at ? at + FirstCodePoint(text.substr(at)).size : end;
+    TextSpan word = {at, end};
+    while (bar && kStops.find(text[word.end - 1]) != kStops.npos) --word.end;
+    const bool lone =
+        bar && word.end == at + FirstCodePoint(word.Of(text)).size;
+    if (bar && !border && !lone && end - at <= kMostBytes) {
+      found.push_back(word);
+    }
+    at = next;
+  }
+  return found;
+}
+
 }  // namespace
 
 absl::Status LinksStage::Open(TranslationJob* job) const {
@@ -46,8 +82,10 @@ absl::Status LinksStage::Open(TranslationJob* job) const {
   std::erase_if(found, [text](TextSpan span) {
     return IsAbbreviation(span.Of(text)) || IsOfPercentage(text, span);
   });
-  if (found.empty()) return absl::OkStatus();
+  const std::vector<TextSpan> bars = WordsWithBars(text);
+  if (found.empty() && bars.empty()) return absl::OkStatus();
   AddProtectedSpans(found, job);
+  AddProtectedSpans(bars, job);
   job->text_stages.insert(TextStage::kLinks);
   return absl::OkStatus();
 }

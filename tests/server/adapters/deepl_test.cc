@@ -124,6 +124,24 @@ TEST_F(DeeplTest, TranslatesTextsInBothForms) {
   EXPECT_EQ(answer["translations"][0]["billed_characters"], 13);
 }
 
+TEST_F(DeeplTest, ListsOfTagsThatNoTextHasChangeNothing) {
+  // As Weblate sends its placeholders.
+  for (const char* const lists :
+       {R"("ignore_tags": ["x"])", R"("ignore_tags": "y, x")",
+        R"("splitting_tags": ["y"], "non_splitting_tags": ["y"])",
+        R"("splitting_tags": [], "ignore_tags": "")"}) {
+    EXPECT_TRUE(Read(R"({"text": ["Save <x id=\"7\"></x>", "<x/><xy>z</xy>"],)"
+                     R"("target_lang": "DE", "tag_handling": "xml", )" +
+                     std::string(lists) + "}")
+                    .ok())
+        << lists;
+  }
+  EXPECT_THAT(Read(R"({"text": "<x/>", "target_lang": "DE",)"
+                   R"("splitting_tags": ["x"]})")
+                  .status(),
+              IsError(absl::StatusCode::kInvalidArgument, "splitting_tags"));
+}
+
 TEST_F(DeeplTest, WhatWouldChangeTheAnswerIsRefusedByName) {
   for (const char* const member :
        {R"("formality": "more")", R"("context": "a menu")",
@@ -133,7 +151,7 @@ TEST_F(DeeplTest, WhatWouldChangeTheAnswerIsRefusedByName) {
     const json named = json::parse("{" + std::string(member) + "}");
     std::string name = named.begin().key();
     if (name == "glossary_id") name = "source_lang";  // which it needs
-    EXPECT_THAT(Read(R"({"text": "x", "target_lang": "DE", )" +
+    EXPECT_THAT(Read(R"({"text": "<x>y</x>", "target_lang": "DE", )" +
                      std::string(member) + "}")
                     .status(),
                 IsError(absl::StatusCode::kInvalidArgument, name))

@@ -7,6 +7,8 @@
 namespace trivium {
 namespace {
 
+using testing::HasSubstr;
+
 TEST(JsonBodyTest, FindsMembersOfTheBodyOnly) {
   const char* const body =
       R"({"a" : "documents", "b":{"texts":1},"c":[{"d":2},"e"],"f\"g":"x","h":0})";
@@ -47,6 +49,25 @@ TEST(JsonBodyTest, SearchesAnyBytes) {
                            "{{\"a\"", "}}{\"b\"", "\\\"a"}) {
     EXPECT_FALSE(HasMember(body, "a")) << body;
   }
+}
+
+TEST(JsonBodyTest, ErrorsSayWhere) {
+  const auto error = [](std::string_view body) {
+    return std::string(CheckJsonBody(body).message());
+  };
+  EXPECT_THAT(
+      error(R"({"q": ["ok", "hi \ud83d"]})"),
+      HasSubstr(R"(has half a character, \ud83d, at byte 17 (line 1,)"));
+  EXPECT_THAT(error("{\"q\":\n\"\\udc00 x\"}"),
+              HasSubstr(R"(\udc00, at byte 7 (line 2, column 2))"));
+  EXPECT_THAT(error(R"({"q":"\u0041\uD83D\u0041"})"),
+              HasSubstr(R"(\uD83D, at byte 12)"));
+  EXPECT_THAT(error("{\"q\":\"hi \xff\"}"),
+              HasSubstr("is not UTF-8 at byte 9"));
+  EXPECT_THAT(error("{\"q\":\n1,}"),
+              HasSubstr("is not JSON at byte 8 (line 2, column 3)"));
+  EXPECT_THAT(error("{"), HasSubstr("is not JSON at byte 1"));
+  EXPECT_THAT(error(""), HasSubstr("is not JSON at byte 0"));
 }
 
 TEST(JsonBodyTest, ShortListsOfThousandsAreRead) {

@@ -36,6 +36,27 @@ TEST(DocumentFormatsTest, AreToldByTheirFilesNames) {
               HasSubstr(".json, .md, .markdown, .odp, "));
 }
 
+TEST(SrtTest, CuesWithoutAnEmptyLineBetweenAreApart) {
+  const std::string times = "00:00:01,000 --> 00:00:02,000\n";
+  EXPECT_EQ(
+      InCapitals("srt", "1\n" + times + "one two\n2\n" + times + "three\n" +
+                            times + "four"),
+      "1\n" + times + "ONE TWO\n2\n" + times + "THREE\n" + times + "FOUR");
+  // A number of the text, and a text behind an empty line.
+  EXPECT_EQ(InCapitals("srt", "1\n" + times + "a\n2\nb\n\nc\n\n2\n" + times),
+            "1\n" + times + "A\n2\nB\n\nC\n\n2\n" + times);
+}
+
+TEST(SrtTest, RowsThatBeginAnewAreTextsOfTheirOwn) {
+  EXPECT_THAT(
+      TextsOf("srt",
+              "1\n00:00:01,000 --> 00:00:02,000\nANNA: the house\nis red.\n"
+              "[door opens]\nSo what?\n<i>(LAUGHS)</i>\n♪ la\nla ♪\n"
+              "the house\n(red) is\nold"),
+      ElementsAre("ANNA: the house is red.", "[door opens]", "So what?",
+                  "(LAUGHS)", "♪ la la ♪", "the house (red) is old"));
+}
+
 TEST(VttTest, TranslatesCuesAndKeepsNotesStylesAndVoices) {
   const std::string head =
       "WEBVTT - A title\n\nNOTE not this\n\nSTYLE\n::cue { color: red }\n\n"
@@ -81,6 +102,27 @@ TEST(PoTest, AnEntryHasAFewForms) {
   // Of lines without forms there may be many.
   EXPECT_THAT(TextsOf("po", Repeated("msgctxt \"a\"\n", 200'000)),
               ElementsAre());
+}
+
+TEST(XliffTest, TargetsWithoutWordsAreEmpty) {
+  const auto unit = [](const std::string& target) {
+    return R"(<xliff version="1.2"><file source-language="en" )"
+           R"(target-language="de"><trans-unit id="1"><source>a b</source>)"
+           R"(<seg-source><mrk mtype="seg" mid="1">a</mrk> )"
+           R"(<mrk mtype="seg" mid="2">b</mrk></seg-source>)" +
+           target + "</trans-unit></file></xliff>";
+  };
+  const std::string empty =
+      R"(<target><mrk mtype="seg" mid="1"/> <mrk mtype="seg" mid="2"></mrk>)"
+      "</target>";
+  EXPECT_EQ(InCapitals("xliff", unit(empty)),
+            unit(R"(<target><mrk mtype="seg" mid="1">A</mrk> )"
+                 R"(<mrk mtype="seg" mid="2">B</mrk></target>)"));
+  for (const char* const target :
+       {R"(<target><mrk mtype="seg" mid="1">x</mrk></target>)",
+        R"(<target><x id="1"/></target>)"}) {
+    EXPECT_EQ(InCapitals("xliff", unit(target)), unit(target));
+  }
 }
 
 TEST(XliffTest, AUnitAroundAnotherHasNotItsSource) {

@@ -47,6 +47,17 @@ TEST(MarkBordersTest, CutsAtTabsBetweenWords) {
   EXPECT_THAT(Cut("one\n\ttwo"), ElementsAre("one\n\ttwo"));
 }
 
+TEST(MarkBordersTest, BarsBetweenWordsNeedNoSpaces) {
+  EXPECT_THAT(Cut("Home|About us|Contact"),
+              ElementsAre("Home", "About us", "Contact"));
+  EXPECT_THAT(Cut("1|The house|3.5"), ElementsAre("1", "The house", "3.5"));
+  EXPECT_THAT(Cut("Über│Ähre"), ElementsAre("Über", "Ähre"));
+  for (const char* const one :
+       {"P(A|B)", "foo|bar", "a|Bc", "Ab||Cd", "x|", "|x"}) {
+    EXPECT_THAT(Cut(one), ElementsAre(one));
+  }
+}
+
 TEST(MarkBordersTest, MarksWithinWordsAreNone) {
   EXPECT_THAT(Cut("a|b and c || d"), ElementsAre("a|b and c || d"));
   EXPECT_THAT(Cut("l·l"), ElementsAre("l·l"));

@@ -185,6 +185,46 @@ TEST(MarkdownTest, KeepsWhatItDoesNotUnderstand) {
   }
 }
 
+TEST(MarkdownTest, FormulasAreOpaque) {
+  const std::string text = "Drink **H<sub>2</sub>O** on 20 m<sup>2</sup>.";
+  EXPECT_EQ(Plain(text), "Drink \uFFFC on 20 \uFFFC.");
+  EXPECT_EQ(Says("H<sub>2</sub>O is wet.", "\uFFFC ist nass.",
+                 {{"\uFFFC", "\uFFFC"}, {"ist", "is"}, {"nass", "wet"}}),
+            "H<sub>2</sub>O ist nass.");
+  EXPECT_EQ(Plain("It is so.<sup>1</sup> We know."), "It is so. We know.");
+}
+
+TEST(MarkdownTest, HighlightsAreElements) {
+  EXPECT_EQ(Plain("The ==red== and ++new++ house"), "The red and new house");
+  EXPECT_EQ(Says("The ==very **red**== house", "Das Haus, sehr rot",
+                 {{"Das", "The"},
+                  {"Haus", "house"},
+                  {"sehr", "very"},
+                  {"rot", "red"}}),
+            "Das Haus, ==sehr **rot**==");
+  EXPECT_EQ(Says("++A++ b", "xay", {{"xay", "A"}}), "++xay++");
+  for (const char* const text :
+       {"a == b and c == d", "a==b==c", "C++ and D++ or ++i",
+        "== a ==", "=== a ===", "==a"}) {
+    EXPECT_EQ(Plain(text), text);
+  }
+}
+
+TEST(MarkdownTest, LinesOfExtensionsStay) {
+  EXPECT_EQ(Plain("> [!NOTE]\n> The house\n> is red."), "\nThe house is red.");
+  EXPECT_EQ(Plain("> [!tip]- A title\n> A text."), "\nA title A text.");
+  EXPECT_EQ(Plain(":::warning Title\nA text.\n:::\n"), "\nA text.\n");
+  EXPECT_EQ(Plain("!!! note \"Title\"\n    A text."), "\nA text.");
+  EXPECT_EQ(Plain("A text.\n{% include \"x\" %}\nB."), "A text.\nB.");
+  EXPECT_EQ(Plain("Term\n: What it is."), "Term\nWhat it is.");
+  EXPECT_EQ(Plain("*[HTML]: Hypertext"), "\nHypertext");
+  EXPECT_EQ(Plain("See [[Page|this page]]."), "See \uFFFC.");
+  for (const char* const text :
+       {"A [!NOTE] in text", "!!! oh no", ":: b", "A : b", "[[]]"}) {
+    EXPECT_EQ(Plain(std::string("x\n") + text), std::string("x ") + text);
+  }
+}
+
 TEST(MarkdownTest, BoundsElementsAndTheirDepth) {
   const auto parse = [](std::string text) {
     return Markup::Parse(MarkupFormat::kMarkdown, std::move(text)).status();

@@ -154,6 +154,40 @@ TEST(MarkupTest, TreatsUntranslatedElementsAsAWord) {
       "Auf <b translate=no>Trivium</b> <code>a &lt; b</code>.");
 }
 
+TEST(MarkupTest, NumbersKeepTheirTagsAndSigns) {
+  // Nothing is aligned but the numbers.
+  EXPECT_EQ(
+      Translated(Html("From <s>$29.99</s> <b>$19.99</b> now"),
+                 "From $29.99 $19.99 now", "Von 29,99 $ jetzt 19,99 $", {}),
+      "Von <s>29,99 $</s> jetzt <b>19,99 $</b>");
+  EXPECT_EQ(
+      Translated(Html("Price: <del>10 €</del> <ins>8 €</ins>"),
+                 "Price: 10 € 8 €", "Preis: 10 € 8 €", {{"Preis", "Price"}}),
+      "Preis: <del>10 €</del> <ins>8 €</ins>");
+  EXPECT_EQ(Translated(Html("<b>€10</b> to <i>€20</i>"), "€10 to €20",
+                       "€10 bis €20", {{"bis", "to"}}),
+            "<b>€10</b> bis <i>€20</i>");
+}
+
+TEST(MarkupTest, ElementsThatOnlyStylePartsAreTextsOfTheirOwn) {
+  EXPECT_EQ(Html("<span>Home</span><span>About us</span>").plain(),
+            "Home\nAbout us");
+  EXPECT_EQ(Html("<time>10:30</time><span>Monday</span>").plain(),
+            "10:30\nMonday");
+  EXPECT_EQ(Html("<b>Name:</b>Ann <i>A.</i><u>Ok</u>").plain(),
+            "Name:\nAnn A.\nOk");
+  const Markup markup = Html("<p><b>Name:</b><i>The <u>house</u></i></p>");
+  EXPECT_EQ(Translated(markup, "The house", "Haus, das",
+                       {{"Haus", "house"}, {"das", "The"}}),
+            "<p><b>Name:</b><i><u>Haus</u>, das</i></p>");
+  for (const char* const text :
+       {"Java<b>Script</b>", "<b>Java</b>Script", "<b>un</b><i>happy</i>",
+        "<b>www.</b>example.com", "<b>3</b><i>D</i>", "<b>H</b><i>T</i>",
+        "<b>A </b><i>Bc</i>"}) {
+    EXPECT_EQ(Html(text).plain().find('\n'), std::string::npos) << text;
+  }
+}
+
 TEST(MarkupTest, PassesMalformedHtmlThrough) {
   for (const char* text : {"A <b>B",
                            "A</b> B",

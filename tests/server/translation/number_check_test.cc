@@ -300,6 +300,27 @@ TEST(NumberCheckTest, TimesSayTheirHalfOfTheDayOnce) {
   }
 }
 
+TEST(NumberCheckTest, TimesMayBeSaidAsPartsOfAnHour) {
+  const auto same = [](std::string_view german, std::string_view english) {
+    return Check("de", "en").Compare(german, english).empty() &&
+           Check("en", "de").Compare(english, german).empty();
+  };
+  EXPECT_TRUE(same("Wir treffen uns um halb drei.", "We meet at 2:30."));
+  EXPECT_TRUE(same("Wir treffen uns um halb drei.", "We meet at 14:30."));
+  EXPECT_TRUE(same("Um halb eins ist Schluss.", "It ends at 12:30."));
+  EXPECT_TRUE(same("Um Viertel vor acht.", "At 7:45."));
+  EXPECT_TRUE(same("Um 15:15 Uhr.", "At a quarter past three."));
+  EXPECT_TRUE(same("Um 2:30 Uhr.", "At half past two."));
+  EXPECT_FALSE(same("Wir treffen uns um halb drei.", "We meet at 3:15."));
+  EXPECT_FALSE(same("Wir treffen uns um halb drei.", "We meet at 4:30."));
+}
+
+TEST(NumberCheckTest, ANumberOfAnotherLanguageKeepsItsPoint) {
+  EXPECT_EQ(
+      Corrected(Check("en", "de"), "It is 1,5 km away.", "Es ist 1.5 km weg."),
+      "Es ist 1,5 km weg.");
+}
+
 TEST(NumberCheckTest, TimeIsLinearInLongTexts) {
   std::string digits;
   for (int i = 0; i < 20000; ++i) digits += "7";
@@ -319,6 +340,8 @@ TEST(RoundPriceMarksTest, MarksStandBesideACurrency) {
   EXPECT_EQ(without("€ 5,-! EUR 19,\u2014. Fr. 20.- oder 3.- Franken"),
             "€ 5! EUR 19. Fr. 20 oder 3 Franken");
   EXPECT_EQ(without("5,-€ statt 29,- EUR"), "5€ statt 29 EUR");
+  EXPECT_EQ(without("Der Kaffee kostet 1.–. Tee (3,-) nicht."),
+            "Der Kaffee kostet 1. Tee (3) nicht.");
   for (const char* const other :
        {"5 €", "5,-", "1,-2 €", "5.-7. Mai", "$5-7", "5,50 €", "€5.-7",
         "5,- Eurocent", "a,- €", ""}) {

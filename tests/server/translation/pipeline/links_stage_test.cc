@@ -71,6 +71,12 @@ TEST_F(LinksStageTest, CallsTagsAndLinesOfCodeAreProtected) {
   }
 }
 
+TEST_F(LinksStageTest, WordsWithBarsAreProtected) {
+  EXPECT_THAT(Protected("The P(A|B), a|b || c and foo|bar."),
+              ElementsAre("P(A|B)", "a|b", "||", "foo|bar"));
+  EXPECT_THAT(Protected("Home | Events|About us | 1|The house. |"), IsEmpty());
+}
+
 TEST_F(LinksStageTest, WordsAndNumbersAreNot) {
   EXPECT_THAT(Protected("Das heißt, d.h. z.B. und/oder um 10:30 für 5,50 €."),
               IsEmpty());

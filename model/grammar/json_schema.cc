@@ -12,6 +12,7 @@
 #include "fmt/format.h"
 #include "model/grammar/frontends.h"
 #include "model/grammar/schema_compiler.h"
+#include "model/grammar/schema_names.h"
 #include "model/grammar/schema_place.h"
 
 namespace trivium {
@@ -463,8 +464,12 @@ absl::StatusOr<Grammar> GrammarOfJsonSchema(std::string_view schema,
                        "no name in a schema may begin with \\u0001 or \\u0002; "
                        "rename it");
   }
+  if (const absl::Status pointed = PointReferences(schema, &work, &root);
+      !pointed.ok()) {
+    return At("#", pointed);
+  }
   if (root.is_object()) {
-    // The name of the whole schema, which nothing here refers to.
+    // Names of the whole schema, which nothing refers to any more.
     root.erase("$id");
     root.erase("id");
   }

@@ -118,10 +118,24 @@ class SchemaCompiler {
   absl::StatusOr<std::optional<Schema>> FewValues(const Schema& schema,
                                                   const std::string& pointer,
                                                   int depth);
-  // Arrays of min .. max different items, max -1: of any number.
-  absl::StatusOr<ExpressionId> UniqueArray(const Schema& items,
+  // Arrays of min .. max different items of a few values, max -1: of any number;
+  // nothing if there are too many values.
+  absl::StatusOr<std::optional<ExpressionId>> UniqueArray(
+      const Schema& items, const std::string& pointer, int64_t min, int64_t max,
+      int depth);
+  // An item that must differ from others, in one spelling, and a number of
+  // values that it has at least.
+  struct UniqueItem {
+    ExpressionId texts;
+    int64_t values;
+  };
+  // Nothing if the schema has lists, objects or fractions.
+  absl::StatusOr<std::optional<UniqueItem>> ItemInOneSpelling(
+      const Schema& schema, const std::string& pointer, int depth);
+  // A rule of items that must differ (Grammar::SetUnique), at least `min`.
+  absl::StatusOr<ExpressionId> UniqueItemRule(const Schema& schema,
                                            const std::string& pointer,
-                                           int64_t min, int64_t max, int depth);
+                                           int64_t min, int depth);
   absl::StatusOr<ExpressionId> Object(const Schema& schema,
                                       const std::string& pointer, int depth);
 
@@ -173,6 +187,7 @@ class SchemaCompiler {
   Grammar grammar_;
   JsonText text_;
   int variants_ = 0;                     // of conditions, around the schema
+  bool one_spelling_ = false;            // of strings: escapes only if needed
   std::map<std::string, RuleId> rules_;  // of references
   struct Pending {
     std::string reference;

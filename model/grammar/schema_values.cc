@@ -85,14 +85,16 @@ absl::StatusOr<ExpressionId> SchemaCompiler::String(
                            ConditionsOf(schema, pointer));
   const bool bounded = min.value_or(0) > 0 || max.has_value();
   if (conditions.empty()) {
-    if (!bounded) return text_.String();
+    if (!bounded && !one_spelling_) return text_.String();
     return Quoted(grammar_.Repeat(
-        text_.Character(), static_cast<int32_t>(min.value_or(0)),
+        one_spelling_ ? text_.Encode(CodePointSet::All()) : text_.Character(),
+        static_cast<int32_t>(min.value_or(0)),
         max.has_value()
             ? static_cast<int32_t>(std::min<int64_t>(*max, kMaxRepetitions))
             : -1));
   }
-  if (conditions.size() == 1 && !conditions[0].negative && !bounded) {
+  if (conditions.size() == 1 && !conditions[0].negative && !bounded &&
+      !HasAssertions(conditions[0].texts)) {
     return Quoted(conditions[0].texts);
   }
   TRIVIUM_ASSIGN_OR_RETURN(const CharDfa texts,
@@ -139,14 +141,10 @@ absl::StatusOr<SchemaCompiler::Conditions> SchemaCompiler::ConditionsOf(
       }
       expression = *known;
     }
-    std::vector<LookAhead> ahead;
-    auto node = ParseRegex(expression, RegexDialect::kEcmaScript, is_pattern,
-                           is_pattern ? &ahead : nullptr);
+    auto node =
+        ParseRegex(expression, RegexDialect::kEcmaScript, is_pattern);
     if (!node.ok()) return At(place, node.status());
     conditions.push_back({place, *std::move(node)});
-    for (LookAhead& also : ahead) {
-      conditions.push_back({place, std::move(also.texts), also.negative});
-    }
   }
   if (!SchemaDocument::ComesOfConditions(schema)) return conditions;
   if (const auto other = schema.find(kOtherPatterns);

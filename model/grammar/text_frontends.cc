@@ -6,8 +6,11 @@
 #include "base/status.h"
 #include "base/utf8.h"
 #include "fmt/format.h"
+#include "model/grammar/char_dfa.h"
+#include "model/grammar/code_points.h"
 #include "model/grammar/frontends.h"
 #include "model/grammar/regex_syntax.h"
+#include "model/grammar/work_budget.h"
 
 namespace trivium {
 namespace {
@@ -36,6 +39,12 @@ absl::StatusOr<Grammar> GrammarOfRegex(std::string_view expression,
   const auto encode = [&](const CodePointSet& set) {
     return Utf8Expression(set, &grammar);
   };
+  if (HasAssertions(node)) {
+    WorkBudget work(limits.work);
+    TRIVIUM_ASSIGN_OR_RETURN(const CharDfa texts, CharDfa::Create(node, &work));
+    const ExpressionId root = texts.ToExpression(encode, &grammar);
+    return WithRoot(std::move(grammar), root);
+  }
   const ExpressionId root = RegexExpression(node, encode, &grammar);
   return WithRoot(std::move(grammar), root);
 }

@@ -282,6 +282,10 @@ absl::StatusOr<std::vector<bool>> SchemaCompiler::Exclude(
       }
       TRIVIUM_RETURN_IF_ERROR(disjoint.status());
       if (*disjoint) continue;
+      TRIVIUM_ASSIGN_OR_RETURN(
+          const bool disjoint_texts,
+          DisjointTexts(whole[j], whole[i], place, depth));
+      if (disjoint_texts) continue;
       for (const auto& [one, other] : {std::pair(i, j), std::pair(j, i)}) {
         auto left = document_.Merge(
             (*branches)[one], Schema{{"not", given[other]}}, place, depth);
@@ -308,6 +312,31 @@ absl::StatusOr<std::vector<bool>> SchemaCompiler::Exclude(
     return SchemaError(place, "each value of one is of another one, too");
   }
   return excludes;
+}
+
+absl::StatusOr<bool> SchemaCompiler::DisjointTexts(const Schema& a,
+                                                   const Schema& b,
+                                                   const std::string& place,
+                                                   int depth) {
+  std::optional<CharDfa> texts;
+  for (const Schema* schema : {&a, &b}) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        const Schema whole,
+        document_.Merge(*schema, Schema(true), place, depth));
+    TRIVIUM_ASSIGN_OR_RETURN(const JsonTypes types,
+                             document_.TypesOf(whole, place));
+    if (types != kStringType || !whole.is_object()) return false;
+    TRIVIUM_ASSIGN_OR_RETURN(const Conditions conditions,
+                             ConditionsOf(whole, place));
+    // Of lengths alone, there is an opposite.
+    if (conditions.empty()) return false;
+    TRIVIUM_ASSIGN_OR_RETURN(CharDfa one, TextsOf(conditions, 0, -1, place));
+    if (texts.has_value()) {
+      TRIVIUM_ASSIGN_OR_RETURN(one, At(place, texts->Intersection(one, work_)));
+    }
+    texts = std::move(one);
+  }
+  return texts->empty();
 }
 
 absl::StatusOr<ExpressionId> SchemaCompiler::Tagged(const Schema& branch,

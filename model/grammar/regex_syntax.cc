@@ -14,8 +14,8 @@ namespace trivium {
 namespace {
 
 constexpr int kMostGroups = 100;  // inside of each other
-// Each \p has some hundred ranges of characters.
-constexpr int kMostProperties = 200;
+// The steps of reading a \p, which may have several hundred ranges.
+constexpr size_t kStepsPerProperty = 5000;
 
 const CodePointSet& Digits() {
   static const CodePointSet set({{'0', '9'}});
@@ -89,8 +89,8 @@ RegexNode WordBorder(bool inside, size_t at) {
 
 class RegexParser {
  public:
-  RegexParser(std::string_view text, RegexDialect dialect)
-      : text_(text), dialect_(dialect) {}
+  RegexParser(std::string_view text, RegexDialect dialect, WorkBudget* work)
+      : text_(text), dialect_(dialect), work_(work) {}
 
   absl::StatusOr<RegexNode> Parse() {
     if (!IsUtf8(text_)) return Error("is not UTF-8");
@@ -375,9 +375,7 @@ class RegexParser {
     } else {
       at_ += name.size();
     }
-    if (++properties_ > kMostProperties) {
-      return Error(fmt::format("has \\p more than {} times", kMostProperties));
-    }
+    if (!work_->Take(kStepsPerProperty)) return work_->status();
     const auto set = PropertySet(name);
     if (!set.has_value()) {
       return Error(
@@ -487,10 +485,10 @@ class RegexParser {
 
   const std::string_view text_;
   const RegexDialect dialect_;
+  WorkBudget* const work_;
   size_t at_ = 0;
   bool ignore_case_ = false;  // (?i)
   bool dot_is_any_ = false;   // (?s)
-  int properties_ = 0;        // \p
 };
 
 // Takes ^ and $ away from the ends of each alternative. With `search`, any text
@@ -546,8 +544,11 @@ RegexNode AnyText() {
 }
 
 absl::StatusOr<RegexNode> ParseRegex(std::string_view text,
-                                     RegexDialect dialect, bool search) {
-  TRIVIUM_ASSIGN_OR_RETURN(RegexNode node, RegexParser(text, dialect).Parse());
+                                     RegexDialect dialect, bool search,
+                                     WorkBudget* work) {
+  if (!work->Take(text.size())) return work->status();
+  TRIVIUM_ASSIGN_OR_RETURN(RegexNode node,
+                           RegexParser(text, dialect, work).Parse());
   RegexNode anchored = node;
   if (TakeAnchors(search, &anchored)) return anchored;
   if (!search) return node;

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "model/grammar/code_points.h"
 #include "model/grammar/grammar.h"
+#include "model/grammar/work_budget.h"
 
 namespace trivium {
 
@@ -63,12 +64,14 @@ enum class RegexDialect {
 // (?s:...). A lazy `?` after a repetition changes no match of a whole text and
 // is accepted. The assertions ^ $ \b \B (?=...) (?!...) (?<=...) (?<!...) may
 // stand anywhere. INVALID_ARGUMENT tells the byte and what is not known:
-// references, atomic groups, other flags.
+// references, atomic groups, other flags. RESOURCE_EXHAUSTED if `work` does not
+// suffice.
 //
 // Assertions are left in the result where they are no ends of alternatives:
 // then only CharDfa knows its texts.
 absl::StatusOr<RegexNode> ParseRegex(std::string_view text,
-                                     RegexDialect dialect, bool search);
+                                     RegexDialect dialect, bool search,
+                                     WorkBudget* work);
 
 // Writes the character sets of an expression in some encoding.
 using CharacterEncoder = std::function<ExpressionId(const CodePointSet& set)>;

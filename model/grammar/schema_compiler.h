@@ -52,6 +52,9 @@ class SchemaCompiler {
   absl::StatusOr<std::vector<bool>> Exclude(const Schema& given,
                                             const std::string& place, int depth,
                                             std::vector<Schema>* branches);
+  // True if both schemas are of strings, and no string meets both.
+  absl::StatusOr<bool> DisjointTexts(const Schema& a, const Schema& b,
+                                     const std::string& place, int depth);
   // A schema of anyOf or oneOf that OpenAPI's discriminator tells by the
   // property `tag`: a value must have it. Sets `whole` to the schema that says
   // so.
@@ -66,8 +69,8 @@ class SchemaCompiler {
   absl::StatusOr<std::vector<Schema>> ListedValues(const Schema& schema,
                                                    const std::string& pointer,
                                                    JsonTypes types);
-  // The other keywords of a schema that lists its values. Formats, and keywords
-  // of arrays and objects, are not supported there.
+  // The other keywords of a schema that lists its values. Those of arrays and
+  // objects are not supported there.
   struct ListedConditions {
     std::optional<CharDfa> texts;        // of strings
     int64_t shortest = 0, longest = -1;  // in characters; -1: without limit

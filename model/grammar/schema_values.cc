@@ -142,7 +142,7 @@ absl::StatusOr<SchemaCompiler::Conditions> SchemaCompiler::ConditionsOf(
       expression = *known;
     }
     auto node =
-        ParseRegex(expression, RegexDialect::kEcmaScript, is_pattern);
+        ParseRegex(expression, RegexDialect::kEcmaScript, is_pattern, work_);
     if (!node.ok()) return At(place, node.status());
     conditions.push_back({place, *std::move(node)});
   }
@@ -151,7 +151,9 @@ absl::StatusOr<SchemaCompiler::Conditions> SchemaCompiler::ConditionsOf(
       other != schema.end() && other->is_array()) {
     for (const Schema& pattern : *other) {
       const std::string& text = pattern.get_ref<const std::string&>();
-      auto node = ParseRegex(text, RegexDialect::kEcmaScript, /*search=*/true);
+      auto node = ParseRegex(text, RegexDialect::kEcmaScript, /*search=*/true,
+                             work_);
+      if (!work_->status().ok()) return At(pointer, work_->status());
       if (!node.ok()) {
         return SchemaError(
             pointer, fmt::format("the pattern {}, which must not match: {}",
@@ -206,7 +208,7 @@ SchemaCompiler::ConditionsOfListed(const Schema& schema,
       continue;
     }
     if (key == "minLength" || key == "maxLength" || key == "pattern" ||
-        key == kFurtherPatterns || key == kOtherPatterns) {
+        key == "format" || key == kFurtherPatterns || key == kOtherPatterns) {
       of_strings = true;
     } else if (key.ends_with("inimum") || key.ends_with("aximum")) {
       of_numbers = true;

@@ -32,15 +32,15 @@ absl::StatusOr<Grammar> GrammarOfRegex(std::string_view expression,
         fmt::format("an expression of {} bytes is too long, give at most {}",
                     expression.size(), limits.text_bytes));
   }
+  WorkBudget work(limits.work);
   TRIVIUM_ASSIGN_OR_RETURN(
       const RegexNode node,
-      ParseRegex(expression, RegexDialect::kRe2, /*search=*/false));
+      ParseRegex(expression, RegexDialect::kRe2, /*search=*/false, &work));
   Grammar grammar(limits);
   const auto encode = [&](const CodePointSet& set) {
     return Utf8Expression(set, &grammar);
   };
   if (HasAssertions(node)) {
-    WorkBudget work(limits.work);
     TRIVIUM_ASSIGN_OR_RETURN(const CharDfa texts, CharDfa::Create(node, &work));
     const ExpressionId root = texts.ToExpression(encode, &grammar);
     return WithRoot(std::move(grammar), root);

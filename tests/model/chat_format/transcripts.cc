@@ -97,6 +97,28 @@ std::vector<Transcript> Transcripts() {
        .content = "",
        .reasoning = thought,
        .calls = {{"search", search}}},
+      // Texts that look like other values, or like the end of a call.
+      {.name = "texts like values",
+       .content = "",
+       .calls = {{"search", {{"query", "7"}}},
+                 {"get_weather",
+                  {{"city", "null"}, {"days", -3}, {"exact", false}}},
+                 {"search", {{"query", "{\"a\": [1]}"}}},
+                 {"search", {{"query", ""}}}}},
+      {.name = "marks in texts",
+       .content = "",
+       .calls = {{"search", {{"query", "a </tool_call> b }]\n} ``` </x>"}}},
+                 {"get_weather",
+                  {{"city", "\\\" \\n \t'"},
+                   {"options",
+                    {{"q", {{"w", {{"e", Json::array({Json::object(), nullptr,
+                                                      Json::array()})}}}}},
+                     {"", "]"}}}}}}},
+      {.name = "thought and calls",
+       .content = "",
+       .reasoning = "One.\nTwo: 1 < 2 > 0 {\"name\": \"search\"}",
+       .calls = {{"search", {{"query", "東京 \u00a0"}}},
+                 {"get_weather", {{"city", "a"}, {"days", 12345678901}}}}},
   };
 }
 

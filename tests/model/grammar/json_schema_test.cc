@@ -199,6 +199,25 @@ TEST(JsonSchemaTest, ReferencesByName) {
   EXPECT_TRUE(Accepts(*value, R"({"$id":"a","$ref":"a"})"));
 }
 
+TEST(JsonSchemaTest, FormatsTellTextsApart) {
+  const auto choice = ConstraintOf(GrammarOfJsonSchema(
+      R"({"oneOf":[{"type":"string","format":"date"},
+                   {"type":"string","format":"date-time"},
+                   {"type":"string","pattern":"^now|^day$"}]})"));
+  ASSERT_NE(choice, nullptr);
+  EXPECT_TRUE(Accepts(*choice, R"("2024-02-29")"));
+  EXPECT_TRUE(Accepts(*choice, R"("2024-02-29T12:00:00Z")"));
+  EXPECT_TRUE(Accepts(*choice, R"("nowhere")"));
+  EXPECT_FALSE(Accepts(*choice, R"("2023-02-29")"));
+  // Beside an enum, a format leaves the values that have it.
+  const auto listed = ConstraintOf(GrammarOfJsonSchema(
+      R"({"enum":["2024-02-29","2023-02-29",1],"format":"date"})"));
+  ASSERT_NE(listed, nullptr);
+  EXPECT_TRUE(Accepts(*listed, R"("2024-02-29")"));
+  EXPECT_TRUE(Accepts(*listed, "1"));
+  EXPECT_FALSE(Accepts(*listed, R"("2023-02-29")"));
+}
+
 TEST(JsonSchemaTest, ChoicesInAChoice) {
   // A discriminated union of pydantic within another one.
   const auto constraint = ConstraintOf(GrammarOfJsonSchema(
@@ -246,7 +265,7 @@ TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
        "#/allOf/0/items"},
       {R"({"propertyNames":{"anyOf":[{}]},"type":"object"})",
        "#/propertyNames/anyOf"},
-      {R"({"propertyNames":{"enum":["a"],"format":"date"},"type":"object"})",
+      {R"({"propertyNames":{"enum":["a"],"format":"dat"},"type":"object"})",
        "#/propertyNames/format"},
       {R"({"propertyNames":{"not":{"format":"date"}},"type":"object"})",
        "#/propertyNames/not"},

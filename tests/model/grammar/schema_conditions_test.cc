@@ -1,5 +1,5 @@
 // Conditions that several keywords put on one value: lengths beside patterns
-// and formats, look-aheads, joined patterns, items that must differ.
+// and formats, look-aheads, joined patterns.
 #include <algorithm>
 #include <fstream>
 #include <random>
@@ -237,87 +237,6 @@ TEST(SchemaConditionsTest, PatternsOfJoinedSchemasAllHold) {
                                                 {{"pattern", "^b$"}}})}})
                   .status(),
               IsError(kInvalidArgument, "#"));
-}
-
-// The arrays of `values` without repetition, min .. max of them.
-std::set<std::string> ArraysOf(const std::vector<std::string>& values,
-                               size_t min, size_t max) {
-  std::set<std::string> arrays;
-  std::vector<size_t> chosen;
-  const auto extend = [&](const auto& again) -> void {
-    if (chosen.size() >= min && chosen.size() <= max) {
-      std::string text = "[";
-      for (const size_t value : chosen) {
-        if (text.size() > 1) text += ',';
-        text += values[value];
-      }
-      arrays.insert(text + "]");
-    }
-    if (chosen.size() >= max) return;
-    for (size_t i = 0; i < values.size(); ++i) {
-      if (std::find(chosen.begin(), chosen.end(), i) != chosen.end()) continue;
-      chosen.push_back(i);
-      again(again);
-      chosen.pop_back();
-    }
-  };
-  extend(extend);
-  return arrays;
-}
-
-TEST(SchemaConditionsTest, ItemsOfFewValuesDiffer) {
-  const std::vector<std::pair<json, std::vector<std::string>>> kinds = {
-      {{{"enum", {"a", "b", "a", "c"}}}, {"\"a\"", "\"b\"", "\"c\""}},
-      {{{"type", "boolean"}}, {"true", "false"}},
-      {{{"const", 1}}, {"1"}},
-      {{{"type", "integer"}, {"minimum", -1}, {"maximum", 2}},
-       {"-1", "0", "1", "2"}},
-      {{{"enum", {1, 1.0, "1", true, nullptr}}},
-       {"1", "\"1\"", "true", "null"}},
-      {{{"type", "integer"}, {"enum", {1, "1", 2}}}, {"1", "2"}},
-      {{{"anyOf",
-         json::array({{{"type", "boolean"}}, {{"enum", {true, "x"}}}})}},
-       {"true", "false", "\"x\""}},
-      {{{"$ref", "#/$defs/few"}}, {"\"x\"", "\"y\""}}};
-  for (const auto& [items, values] : kinds) {
-    for (size_t min = 0; min <= values.size(); ++min) {
-      for (size_t max = std::max<size_t>(min, 2); max <= 5; ++max) {
-        const json schema = {{"type", "array"},
-                             {"items", items},
-                             {"uniqueItems", true},
-                             {"minItems", min},
-                             {"maxItems", max},
-                             {"$defs", {{"few", {{"enum", {"x", "y"}}}}}}};
-        const auto constraint = Held(schema);
-        ASSERT_NE(constraint, nullptr) << schema;
-        const auto valid = ArraysOf(values, min, std::min(max, values.size()));
-        for (const std::string& array : valid) {
-          EXPECT_TRUE(Accepts(*constraint, array)) << schema << array;
-        }
-        std::mt19937_64 random(1);
-        for (int i = 0; i < 30; ++i) {
-          const auto text = RandomText(constraint, &random, 40);
-          ASSERT_TRUE(text.has_value()) << schema;
-          EXPECT_TRUE(valid.contains(*text)) << schema << *text;
-        }
-      }
-    }
-  }
-  const auto refused = [](json items, json more) {
-    json schema = {{"type", "array"}, {"items", items}, {"uniqueItems", true}};
-    schema.update(more);
-    return GrammarOf(schema).status();
-  };
-  const auto at = IsError(kInvalidArgument, "#/uniqueItems");
-  EXPECT_THAT(refused({{"type", "boolean"}}, {{"minItems", 3}}), at);
-  EXPECT_THAT(refused({{"type", "boolean"}},
-                      {{"prefixItems", json::array({{{"const", 1}}})}}),
-              at);
-  json many = {{"enum", json::array()}};
-  for (int i = 0; i < 20; ++i) many["enum"].push_back({i});
-  EXPECT_THAT(refused(many, json::object()), at);
-  // Few of them are few sets.
-  EXPECT_TRUE(refused(many, {{"maxItems", 2}}).ok());
 }
 
 TEST(SchemaConditionsTest, NothingIsWrittenWhereNothingMay) {

@@ -66,10 +66,10 @@ TEST(RegexTest, AgreesWithTheStandardLibrary) {
     ASSERT_TRUE(grammar.ok()) << expression << grammar.status();
     // Assertions may leave no text.
     const auto automaton = Automaton::Create(*grammar);
-    const auto node =
-        ParseRegex(expression, RegexDialect::kEcmaScript, /*search=*/true);
-    ASSERT_TRUE(node.ok());
     WorkBudget work(GrammarLimits().work);
+    const auto node = ParseRegex(expression, RegexDialect::kEcmaScript,
+                                 /*search=*/true, &work);
+    ASSERT_TRUE(node.ok());
     const auto search = CharDfa::Create(*node, &work);
     ASSERT_TRUE(search.ok()) << search.status();
     const auto others = search->Complement(&work);
@@ -124,10 +124,10 @@ TEST(RegexTest, CharactersAreCodePoints) {
 TEST(RegexTest, AssertionsHoldAnywhere) {
   const auto accepts = [](const std::string& expression,
                           const std::string& text) {
-    const auto node =
-        ParseRegex(expression, RegexDialect::kEcmaScript, /*search=*/true);
-    EXPECT_TRUE(node.ok()) << expression << node.status();
     WorkBudget work(GrammarLimits().work);
+    const auto node = ParseRegex(expression, RegexDialect::kEcmaScript,
+                                 /*search=*/true, &work);
+    EXPECT_TRUE(node.ok()) << expression << node.status();
     const auto texts = CharDfa::Create(*node, &work);
     EXPECT_TRUE(texts.ok()) << expression << texts.status();
     return texts.ok() && texts->Matches(text);
@@ -216,6 +216,9 @@ TEST(RegexTest, RefusalsNameTheByte) {
             kResourceExhausted);
   EXPECT_EQ(GrammarOfRegex(std::string(5'000, '(')).status().code(),
             kInvalidArgument);
+  std::string properties;
+  for (int i = 0; i < 10'000; ++i) properties += "\\p{L}";
+  EXPECT_EQ(GrammarOfRegex(properties).status().code(), kResourceExhausted);
 }
 
 TEST(ChoicesTest, ExactlyOneOfThem) {

@@ -1,4 +1,4 @@
-// Arrays whose items must differ and may have many values.
+// Arrays whose items must differ, few values or many.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -53,29 +53,85 @@ std::shared_ptr<const TokenTrie> VocabularyOfItems() {
                          "null,nu", "b\"", "-1", "],[", ", ", "\" ,"});
 }
 
-// The arrays of min .. max different values.
+// The arrays of `values` without repetition, min .. max of them.
 std::set<std::string> ArraysOf(const std::vector<std::string>& values,
                                size_t min, size_t max) {
   std::set<std::string> arrays;
-  std::vector<std::vector<size_t>> lists = {{}};
-  for (size_t i = 0; i < lists.size(); ++i) {
-    const std::vector<size_t> list = lists[i];
-    if (list.size() >= min) {
+  std::vector<size_t> chosen;
+  const auto extend = [&](const auto& again) -> void {
+    if (chosen.size() >= min && chosen.size() <= max) {
       std::string text = "[";
-      for (const size_t at : list) {
+      for (const size_t value : chosen) {
         if (text.size() > 1) text += ',';
-        text += values[at];
+        text += values[value];
       }
       arrays.insert(text + "]");
     }
-    for (size_t value = 0; list.size() < max && value < values.size();
-         ++value) {
-      if (std::find(list.begin(), list.end(), value) != list.end()) continue;
-      lists.push_back(list);
-      lists.back().push_back(value);
+    if (chosen.size() >= max) return;
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (std::find(chosen.begin(), chosen.end(), i) != chosen.end()) continue;
+      chosen.push_back(i);
+      again(again);
+      chosen.pop_back();
+    }
+  };
+  extend(extend);
+  return arrays;
+}
+
+TEST(UniqueItemsTest, ItemsOfFewValues) {
+  const std::vector<std::pair<json, std::vector<std::string>>> kinds = {
+      {{{"enum", {"a", "b", "a", "c"}}}, {"\"a\"", "\"b\"", "\"c\""}},
+      {{{"type", "boolean"}}, {"true", "false"}},
+      {{{"const", 1}}, {"1"}},
+      {{{"type", "integer"}, {"minimum", -1}, {"maximum", 2}},
+       {"-1", "0", "1", "2"}},
+      {{{"enum", {1, 1.0, "1", true, nullptr}}},
+       {"1", "\"1\"", "true", "null"}},
+      {{{"type", "integer"}, {"enum", {1, "1", 2}}}, {"1", "2"}},
+      {{{"anyOf",
+         json::array({{{"type", "boolean"}}, {{"enum", {true, "x"}}}})}},
+       {"true", "false", "\"x\""}},
+      {{{"$ref", "#/$defs/few"}}, {"\"x\"", "\"y\""}}};
+  for (const auto& [items, values] : kinds) {
+    for (size_t min = 0; min <= values.size(); ++min) {
+      for (size_t max = std::max<size_t>(min, 2); max <= 5; ++max) {
+        const json schema = {{"type", "array"},
+                             {"items", items},
+                             {"uniqueItems", true},
+                             {"minItems", min},
+                             {"maxItems", max},
+                             {"$defs", {{"few", {{"enum", {"x", "y"}}}}}}};
+        const auto constraint = Compact(schema);
+        ASSERT_NE(constraint, nullptr) << schema;
+        const auto valid = ArraysOf(values, min, std::min(max, values.size()));
+        for (const std::string& array : valid) {
+          EXPECT_TRUE(Accepts(*constraint, array)) << schema << array;
+        }
+        std::mt19937_64 random(1);
+        for (int i = 0; i < 30; ++i) {
+          const auto text = RandomText(constraint, &random, 40);
+          ASSERT_TRUE(text.has_value()) << schema;
+          EXPECT_TRUE(valid.contains(*text)) << schema << *text;
+        }
+      }
     }
   }
-  return arrays;
+  const auto refused = [](json items, json more) {
+    json schema = {{"type", "array"}, {"items", items}, {"uniqueItems", true}};
+    schema.update(more);
+    return GrammarOfJsonSchema(schema.dump()).status();
+  };
+  const auto at = IsError(kInvalidArgument, "#/uniqueItems");
+  EXPECT_THAT(refused({{"type", "boolean"}}, {{"minItems", 3}}), at);
+  EXPECT_THAT(refused({{"type", "boolean"}},
+                      {{"prefixItems", json::array({{{"const", 1}}})}}),
+              at);
+  json many = {{"enum", json::array()}};
+  for (int i = 0; i < 20; ++i) many["enum"].push_back({i});
+  EXPECT_THAT(refused(many, json::object()), at);
+  // Few of them are few sets.
+  EXPECT_TRUE(refused(many, {{"maxItems", 2}}).ok());
 }
 
 // A mask has the tokens alone with which an array of the set can begin.

@@ -98,14 +98,15 @@ bool UniqueItems::End(ParseStates::Id state, Written* written) {
 }
 
 bool UniqueItems::CanDiffer(ParseStates::Id state, const Written& written) {
-  // Follows the items that were written until a byte leads away from them.
+  if (!written.Begins(written.item_)) return true;
+  // Follows the items that were written until a byte leads away from them:
+  // every state can be completed.
   std::vector<std::pair<ParseStates::Id, std::string>> ways = {
       {state, written.item_}};
   std::set<ParseStates::Id> spaces;  // before the item begins
   while (!ways.empty()) {
     const auto [at, text] = std::move(ways.back());
     ways.pop_back();
-    if (!written.Begins(text)) return true;
     const std::bitset<256> next = states_.NextBytes(at);
     const bool is_string = !text.empty() && text[0] == '"';
     if (!text.empty() && !is_string) {
@@ -116,6 +117,7 @@ bool UniqueItems::CanDiffer(ParseStates::Id state, const Written& written) {
       // items may be equal.
       if (unique ? !known : next[','] || next[']'] || next[' ']) return true;
     }
+    std::string longer = text + ' ';
     for (size_t i = 256; i-- > 0;) {
       const uint8_t byte = static_cast<uint8_t>(i);
       if (!next[i]) continue;
@@ -130,12 +132,12 @@ bool UniqueItems::CanDiffer(ParseStates::Id state, const Written& written) {
         if (spaces.insert(to).second) ways.insert(ways.begin(), {to, text});
         continue;
       }
-      std::string longer = text + static_cast<char>(byte);
-      if (is_string && ClosesString(longer)) {
-        if (!states_.EndsUnique(to) || !written.Begins(longer)) return true;
-        continue;  // one of those that were written
+      longer.back() = static_cast<char>(byte);
+      const bool closed = is_string && ClosesString(longer);
+      if (!written.Begins(longer) || (closed && !states_.EndsUnique(to))) {
+        return true;
       }
-      ways.emplace_back(to, std::move(longer));
+      if (!closed) ways.emplace_back(to, longer);
     }
   }
   return false;

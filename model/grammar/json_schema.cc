@@ -467,12 +467,11 @@ bool HasMarkedName(const Schema& value) {
   return false;
 }
 
-}  // namespace
-
-absl::StatusOr<Grammar> GrammarOfJsonSchema(std::string_view schema,
-                                            const JsonSchemaOptions& options,
-                                            const GrammarLimits& limits,
-                                            const AliveCheck& check_alive) {
+// Of a schema's values, or with `without` the bare texts of its strings.
+absl::StatusOr<Grammar> GrammarOfSchema(
+    std::string_view schema, const JsonSchemaOptions& options,
+    const GrammarLimits& limits, const AliveCheck& check_alive,
+    std::optional<std::string_view> without) {
   // Properties stay in the order in which they are declared, unlike
   // ParseJson's.
   const absl::Status checked =
@@ -502,8 +501,10 @@ absl::StatusOr<Grammar> GrammarOfJsonSchema(std::string_view schema,
     root.erase("$id");
     root.erase("id");
   }
-  absl::StatusOr<Grammar> grammar =
-      SchemaCompiler(&root, options, limits, &work).Compile();
+  SchemaCompiler compiler(&root, options, limits, &work);
+  absl::StatusOr<Grammar> grammar = without.has_value()
+                                        ? compiler.CompileBareStrings(*without)
+                                        : compiler.Compile();
   if (!grammar.ok()) {
     const absl::Status status = WithPlaceIn(root, grammar.status());
     return absl::IsOutOfRange(status)
@@ -511,6 +512,22 @@ absl::StatusOr<Grammar> GrammarOfJsonSchema(std::string_view schema,
                : status;
   }
   return grammar;
+}
+
+}  // namespace
+
+absl::StatusOr<Grammar> GrammarOfJsonSchema(std::string_view schema,
+                                            const JsonSchemaOptions& options,
+                                            const GrammarLimits& limits,
+                                            const AliveCheck& check_alive) {
+  return GrammarOfSchema(schema, options, limits, check_alive, std::nullopt);
+}
+
+absl::StatusOr<Grammar> GrammarOfBareStrings(std::string_view schema,
+                                             std::string_view without,
+                                             const GrammarLimits& limits,
+                                             const AliveCheck& check_alive) {
+  return GrammarOfSchema(schema, {}, limits, check_alive, without);
 }
 
 absl::StatusOr<Grammar> GrammarOfJsonObject(const JsonSchemaOptions& options,

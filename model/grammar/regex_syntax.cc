@@ -543,6 +543,19 @@ RegexNode AnyText() {
   return any;
 }
 
+RegexNode RegexOfText(std::string_view text) {
+  RegexNode sequence;
+  while (!text.empty()) {
+    const CodePoint point = FirstCodePoint(text);
+    text.remove_prefix(point.size);
+    RegexNode character;
+    character.kind = RegexNode::Kind::kCharacter;
+    character.set = CodePointSet({{point.value, point.value}});
+    sequence.parts.push_back(std::move(character));
+  }
+  return sequence;
+}
+
 absl::StatusOr<RegexNode> ParseRegex(std::string_view text,
                                      RegexDialect dialect, bool search,
                                      WorkBudget* work) {

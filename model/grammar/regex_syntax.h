@@ -46,6 +46,8 @@ inline bool IsAssertion(const RegexNode& node) {
 bool HasAssertions(const RegexNode& node);
 // Any number of any characters.
 RegexNode AnyText();
+// Exactly the text, which is UTF-8.
+RegexNode RegexOfText(std::string_view text);
 
 // The dialects differ in `.`, `\s` and in what `\d \w \s` leave to `\D \W \S`.
 enum class RegexDialect {

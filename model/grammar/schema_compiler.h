@@ -31,8 +31,13 @@ class SchemaCompiler {
                  const GrammarLimits& limits, WorkBudget* work);
 
   absl::StatusOr<Grammar> Compile();
+  // GrammarOfBareStrings.
+  absl::StatusOr<Grammar> CompileBareStrings(std::string_view without);
 
  private:
+  absl::StatusOr<ExpressionId> BareStrings(const Schema& schema,
+                                           const std::string& pointer,
+                                           std::string_view without, int depth);
   // The schema's JSON texts. `depth` counts the schemas around it since the
   // last reference.
   absl::StatusOr<ExpressionId> Any(const Schema& schema,
@@ -90,6 +95,23 @@ class SchemaCompiler {
   using Conditions = std::vector<Condition>;
   absl::StatusOr<Conditions> ConditionsOf(const Schema& schema,
                                           const std::string& pointer);
+  // The texts that meet the conditions, of which there are some, and the bounds
+  // of their length; `max` is the one that ToExpression is to count, -1: none.
+  struct BoundedTexts {
+    CharDfa texts;
+    int32_t max = -1;
+  };
+  absl::StatusOr<BoundedTexts> BoundedTextsOf(const Conditions& conditions,
+                                              int64_t min,
+                                              std::optional<int64_t> max,
+                                              const std::string& pointer);
+  // The bounds of the lengths of strings.
+  struct Lengths {
+    int64_t min = 0;
+    std::optional<int64_t> max;
+  };
+  absl::StatusOr<Lengths> LengthsOf(const Schema& schema,
+                                    const std::string& pointer);
   // The texts of so many characters, max -1: any, that meet the conditions, of
   // which there are some.
   absl::StatusOr<CharDfa> TextsOf(const Conditions& conditions, int64_t min,

@@ -23,19 +23,6 @@ constexpr int64_t kMostCounted = 1 << 27;
 // Beyond them a reader that has doubles sees another integer.
 constexpr int kMultipleDigits = 15;
 
-RegexNode RegexOfText(std::string_view text) {
-  RegexNode sequence;
-  while (!text.empty()) {
-    const CodePoint point = FirstCodePoint(text);
-    text.remove_prefix(point.size);
-    RegexNode character;
-    character.kind = RegexNode::Kind::kCharacter;
-    character.set = CodePointSet({{point.value, point.value}});
-    sequence.parts.push_back(std::move(character));
-  }
-  return sequence;
-}
-
 }  // namespace
 
 absl::StatusOr<std::optional<int64_t>> SchemaCompiler::Natural(
@@ -68,7 +55,7 @@ ExpressionId SchemaCompiler::Quoted(const RegexNode& texts) {
       &grammar_));
 }
 
-absl::StatusOr<ExpressionId> SchemaCompiler::String(
+absl::StatusOr<SchemaCompiler::Lengths> SchemaCompiler::LengthsOf(
     const Schema& schema, const std::string& pointer) {
   TRIVIUM_ASSIGN_OR_RETURN(const std::optional<int64_t> min,
                            Natural(schema, "minLength", pointer));
@@ -81,14 +68,21 @@ absl::StatusOr<ExpressionId> SchemaCompiler::String(
   if (max.has_value() && min.value_or(0) > *max) {
     return NothingMeets(Below(pointer, "maxLength"), "is less than minLength");
   }
+  return Lengths{min.value_or(0), max};
+}
+
+absl::StatusOr<ExpressionId> SchemaCompiler::String(
+    const Schema& schema, const std::string& pointer) {
+  TRIVIUM_ASSIGN_OR_RETURN(const Lengths lengths, LengthsOf(schema, pointer));
+  const auto& [min, max] = lengths;
   TRIVIUM_ASSIGN_OR_RETURN(const Conditions conditions,
                            ConditionsOf(schema, pointer));
-  const bool bounded = min.value_or(0) > 0 || max.has_value();
+  const bool bounded = min > 0 || max.has_value();
   if (conditions.empty()) {
     if (!bounded && !one_spelling_) return text_.String();
     return Quoted(grammar_.Repeat(
         one_spelling_ ? text_.Encode(CodePointSet::All()) : text_.Character(),
-        static_cast<int32_t>(min.value_or(0)),
+        static_cast<int32_t>(min),
         max.has_value()
             ? static_cast<int32_t>(std::min<int64_t>(*max, kMaxRepetitions))
             : -1));
@@ -97,20 +91,31 @@ absl::StatusOr<ExpressionId> SchemaCompiler::String(
       !HasAssertions(conditions[0].texts)) {
     return Quoted(conditions[0].texts);
   }
-  TRIVIUM_ASSIGN_OR_RETURN(const CharDfa texts,
-                           TextsOf(conditions, min.value_or(0), -1, pointer));
+  TRIVIUM_ASSIGN_OR_RETURN(const BoundedTexts texts,
+                           BoundedTextsOf(conditions, min, max, pointer));
+  return Quoted(texts.texts, texts.max);
+}
+
+absl::StatusOr<SchemaCompiler::BoundedTexts> SchemaCompiler::BoundedTextsOf(
+    const Conditions& conditions, int64_t min, std::optional<int64_t> max,
+    const std::string& pointer) {
+  BoundedTexts bounded;
+  TRIVIUM_ASSIGN_OR_RETURN(bounded.texts,
+                           TextsOf(conditions, min, -1, pointer));
+  const CharDfa& texts = bounded.texts;
   if (texts.empty() || (max.has_value() && texts.Shortest() > *max)) {
     return NothingMeets(pointer, "no string meets all of its keywords");
   }
   // A bound that no text reaches need not be counted.
   const std::optional<int64_t> longest = texts.Longest();
   if (!max.has_value() || (longest.has_value() && *longest <= *max)) {
-    return Quoted(texts);
+    return bounded;
   }
   const int64_t most = std::max<int64_t>(
       texts.Shortest(), kMostCounted / static_cast<int64_t>(texts.size()));
-  return Quoted(texts, static_cast<int32_t>(
-                           std::min({*max, most, int64_t{kMaxRepetitions}})));
+  bounded.max = static_cast<int32_t>(
+      std::min({*max, most, int64_t{kMaxRepetitions}}));
+  return bounded;
 }
 
 absl::StatusOr<SchemaCompiler::Conditions> SchemaCompiler::ConditionsOf(

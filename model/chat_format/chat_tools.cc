@@ -133,8 +133,8 @@ unsigned KindsOf(const Json& schema, const Json& root, int depth) {
       // Other references are none of a schema's parts that has a type.
       const Json* at = &root;
       for (const std::string& part : KeysOf(value.get<std::string>())) {
-        const auto next = at->is_object() ? at->find(UriDecoded(part))
-                                          : at->end();
+        const auto next =
+            at->is_object() ? at->find(UriDecoded(part)) : at->end();
         if (next == at->end()) return kAllKinds;
         at = &*next;
       }

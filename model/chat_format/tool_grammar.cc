@@ -259,10 +259,9 @@ class ToolGrammar {
     const std::string whole = WithDefinitions(tool, name, schema);
     if (kind == BareValue::kJsonOrString) {
       // A text that is JSON is read as such, so strings have quotation marks.
-      TRIVIUM_ASSIGN_OR_RETURN(
-          const Grammar value,
-          GrammarOfJsonSchema(whole, {}, options_.limits,
-                              options_.check_alive));
+      TRIVIUM_ASSIGN_OR_RETURN(const Grammar value,
+                               GrammarOfJsonSchema(whole, {}, options_.limits,
+                                                   options_.check_alive));
       add(format_.other_key_end, AddGrammar(value, &grammar_));
     } else if (IsAnyString(schema)) {
       ways.push_back(grammar_.Sequence(
@@ -284,8 +283,8 @@ class ToolGrammar {
 
   // True if any string is meant, and nothing else but null.
   static bool IsAnyString(const Json& schema) {
-    static constexpr std::string_view kSaysNothing[] = {
-        "title", "description", "default", "examples"};
+    static constexpr std::string_view kSaysNothing[] = {"title", "description",
+                                                        "default", "examples"};
     bool any = false;
     for (const auto& [key, value] : schema.items()) {
       if (key == "type") {

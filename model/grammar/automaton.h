@@ -47,7 +47,7 @@ class Automaton {
     bool nullable = false;    // has the empty string
     bool productive = false;  // has a string
     bool counted = false;
-    bool unique = false;      // of items that must differ
+    bool unique = false;       // of items that must differ
     RuleId body = 0;           // of a counted rule
     int32_t graph = kNoGraph;  // instead of a body
     int32_t min = 0, max = 0;

@@ -115,9 +115,11 @@ uint32_t AssertionDfa::Next(const CharDfa& dfa, uint32_t state,
                             char32_t character) {
   if (state == kNowhere) return kNowhere;
   const std::vector<CharDfa::Edge>& edges = dfa.states_[state].edges;
-  const auto edge = std::lower_bound(
-      edges.begin(), edges.end(), character,
-      [](const CharDfa::Edge& one, char32_t value) { return one.last < value; });
+  const auto edge =
+      std::lower_bound(edges.begin(), edges.end(), character,
+                       [](const CharDfa::Edge& one, char32_t value) {
+                         return one.last < value;
+                       });
   return edge != edges.end() && edge->first <= character ? edge->target
                                                          : kNowhere;
 }
@@ -151,8 +153,8 @@ absl::Status AssertionDfa::Close(bool at_begin, Places* places) {
       } else if (IsBehind(*assertion)) {
         const size_t before = before_of_.at(assertion);
         const uint32_t reached = places->before[before];
-        const bool matches = reached != kNowhere &&
-                             befores_[before].states_[reached].accepts;
+        const bool matches =
+            reached != kNowhere && befores_[before].states_[reached].accepts;
         if (matches == (assertion->kind == RegexNode::Kind::kBehind)) {
           add({next, needs});
         }

@@ -304,7 +304,7 @@ void ConstraintMatcher::RemoveRepeated(State state, TokenMask* mask) {
   if (!constraint_->automaton().has_unique()) return;
   const TokenTrie& trie = constraint_->trie();
   const UniqueItems::Written& written = items_.At(state.items);
-  if (state.items != UniqueItems::kNone) {
+  if (written.between() || UniqueItems::MayRepeat(written)) {
     path_[0] = state.id;
     RemoveRepeated(0, static_cast<uint32_t>(trie.all().size()), written, mask);
   }

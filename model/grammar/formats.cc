@@ -117,12 +117,18 @@ bool IsFormatOfAnyText(std::string_view format) {
 std::optional<std::string> FormatExpression(std::string_view format) {
   // Formats that others are a part of.
   constexpr std::pair<std::string_view, std::string_view> kWider[] = {
-      {"idn-email", "email"},       {"name-email", "email"},
-      {"idn-hostname", "hostname"}, {"iri", "uri"},
-      {"uri-reference", "uri"},     {"iri-reference", "uri"},
-      {"multi-host-uri", "uri"},    {"url", "uri"},
-      {"guid", "uuid"},             {"ip", "ipvanyaddress"},
-      {"iso-date-time", "date-time"}, {"iso-time", "time"}};
+      {"idn-email", "email"},
+      {"name-email", "email"},
+      {"idn-hostname", "hostname"},
+      {"iri", "uri"},
+      {"uri-reference", "uri"},
+      {"iri-reference", "uri"},
+      {"multi-host-uri", "uri"},
+      {"url", "uri"},
+      {"guid", "uuid"},
+      {"ip", "ipvanyaddress"},
+      {"iso-date-time", "date-time"},
+      {"iso-time", "time"}};
   for (const auto& [wider, part] : kWider) {
     if (format == wider) return FormatExpression(part);
   }

@@ -282,9 +282,8 @@ absl::StatusOr<std::vector<bool>> SchemaCompiler::Exclude(
       }
       TRIVIUM_RETURN_IF_ERROR(disjoint.status());
       if (*disjoint) continue;
-      TRIVIUM_ASSIGN_OR_RETURN(
-          const bool disjoint_texts,
-          DisjointTexts(whole[j], whole[i], place, depth));
+      TRIVIUM_ASSIGN_OR_RETURN(const bool disjoint_texts,
+                               DisjointTexts(whole[j], whole[i], place, depth));
       if (disjoint_texts) continue;
       for (const auto& [one, other] : {std::pair(i, j), std::pair(j, i)}) {
         auto left = document_.Merge(

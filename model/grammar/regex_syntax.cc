@@ -117,9 +117,8 @@ class RegexParser {
   // True before a { that begins a count, or is not closed. Others stand for
   // themselves.
   bool PeekCount() const {
-    return Peek('{') &&
-           (at_ + 1 == text_.size() || text_[at_ + 1] == ',' ||
-            (text_[at_ + 1] >= '0' && text_[at_ + 1] <= '9'));
+    return Peek('{') && (at_ + 1 == text_.size() || text_[at_ + 1] == ',' ||
+                         (text_[at_ + 1] >= '0' && text_[at_ + 1] <= '9'));
   }
   bool Take(std::string_view prefix) {
     if (!text_.substr(at_).starts_with(prefix)) return false;
@@ -357,7 +356,8 @@ class RegexParser {
     }
     at_ -= 2;
     return Error(fmt::format(
-        "the escape \\{} is not known; \\d \\w \\s \\b \\n \\t \\r \\f \\v \\xHH "
+        "the escape \\{} is not known; \\d \\w \\s \\b \\n \\t \\r \\f \\v "
+        "\\xHH "
         "\\uHHHH \\p{{...}} and escaped punctuation are",
         static_cast<unsigned char>(c) < 0x80 ? std::string(1, c) : "..."));
   }
@@ -440,8 +440,7 @@ class RegexParser {
       if (range) {
         ++at_;
         TRIVIUM_ASSIGN_OR_RETURN(const CodePointSet high, OneCharacter(true));
-        if (!is_one(high) ||
-            low.ranges()[0].first > high.ranges()[0].first) {
+        if (!is_one(high) || low.ranges()[0].first > high.ranges()[0].first) {
           return Error("a range must go from a character to a later one");
         }
         ranges.push_back({low.ranges()[0].first, high.ranges()[0].first});

@@ -20,7 +20,7 @@ struct RegexNode {
     kCharacter,  // one of `set`
     kSequence,
     kChoice,
-    kRepeat,    // parts[0], min .. max times; max < 0: without limit
+    kRepeat,     // parts[0], min .. max times; max < 0: without limit
     kBegin,      // ^
     kEnd,        // $
     kAhead,      // (?=parts[0])

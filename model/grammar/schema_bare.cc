@@ -31,8 +31,7 @@ absl::StatusOr<ExpressionId> SchemaCompiler::BareStrings(
   if (!whole.is_object()) return grammar_.Choice({});
   TRIVIUM_ASSIGN_OR_RETURN(const JsonTypes types,
                            document_.TypesOf(whole, pointer));
-  TRIVIUM_RETURN_IF_ERROR(
-      SchemaDocument::CheckKeywords(whole, types, pointer));
+  TRIVIUM_RETURN_IF_ERROR(SchemaDocument::CheckKeywords(whole, types, pointer));
   if ((types & kStringType) == 0) return grammar_.Choice({});
   for (const char* keyword : {kVariants, "anyOf", "oneOf"}) {
     const Schema* const found = PartAt(whole, keyword);
@@ -52,8 +51,8 @@ absl::StatusOr<ExpressionId> SchemaCompiler::BareStrings(
     }
     std::vector<ExpressionId> choices;
     for (const Schema& part : parts) {
-      TRIVIUM_ASSIGN_OR_RETURN(
-          const Schema both, document_.Merge(rest, part, pointer, depth));
+      TRIVIUM_ASSIGN_OR_RETURN(const Schema both,
+                               document_.Merge(rest, part, pointer, depth));
       auto texts = BareStrings(both, pointer, without, depth + 1);
       if (absl::IsOutOfRange(texts.status())) continue;  // no string meets it
       TRIVIUM_RETURN_IF_ERROR(texts.status());
@@ -75,8 +74,7 @@ absl::StatusOr<ExpressionId> SchemaCompiler::BareStrings(
     return grammar_.Choice(std::move(choices));
   }
   TRIVIUM_ASSIGN_OR_RETURN(const Lengths lengths, LengthsOf(whole, pointer));
-  TRIVIUM_ASSIGN_OR_RETURN(Conditions conditions,
-                           ConditionsOf(whole, pointer));
+  TRIVIUM_ASSIGN_OR_RETURN(Conditions conditions, ConditionsOf(whole, pointer));
   RegexNode with;
   with.parts = {AnyText(), RegexOfText(without), AnyText()};
   conditions.push_back({pointer, std::move(with), /*negative=*/true});

@@ -143,8 +143,8 @@ class SchemaCompiler {
   absl::StatusOr<std::optional<Schema>> FewValues(const Schema& schema,
                                                   const std::string& pointer,
                                                   int depth);
-  // Arrays of min .. max different items of a few values, max -1: of any number;
-  // nothing if there are too many values.
+  // Arrays of min .. max different items of a few values, max -1: of any
+  // number; nothing if there are too many values.
   absl::StatusOr<std::optional<ExpressionId>> UniqueArray(
       const Schema& items, const std::string& pointer, int64_t min, int64_t max,
       int depth);
@@ -159,8 +159,8 @@ class SchemaCompiler {
       const Schema& schema, const std::string& pointer, int depth);
   // A rule of items that must differ (Grammar::SetUnique), at least `min`.
   absl::StatusOr<ExpressionId> UniqueItemRule(const Schema& schema,
-                                           const std::string& pointer,
-                                           int64_t min, int depth);
+                                              const std::string& pointer,
+                                              int64_t min, int depth);
   absl::StatusOr<ExpressionId> Object(const Schema& schema,
                                       const std::string& pointer, int depth);
 

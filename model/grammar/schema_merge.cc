@@ -478,9 +478,8 @@ absl::StatusOr<bool> SchemaDocument::Disjoint(const Schema& first,
       if (schemas == choice->end() || !schemas->is_array()) continue;
       bool all = !schemas->empty();
       for (const Schema& schema : *schemas) {
-        TRIVIUM_ASSIGN_OR_RETURN(
-            const bool disjoint,
-            Disjoint(schema, *other, pointer, depth + 1));
+        TRIVIUM_ASSIGN_OR_RETURN(const bool disjoint,
+                                 Disjoint(schema, *other, pointer, depth + 1));
         all = all && disjoint;
         if (!all) break;
       }

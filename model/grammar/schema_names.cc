@@ -32,10 +32,9 @@ class References {
  public:
   References(WorkBudget* work, Schema* root) : work_(work), root_(*root) {
     const auto schema = root_.find("$schema");
-    const bool is_old =
-        schema != root_.end() && schema->is_string() &&
-        schema->get_ref<const std::string&>().find("draft-04") !=
-            std::string::npos;
+    const bool is_old = schema != root_.end() && schema->is_string() &&
+                        schema->get_ref<const std::string&>().find(
+                            "draft-04") != std::string::npos;
     id_ = is_old ? "id" : "$id";
   }
 

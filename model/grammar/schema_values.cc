@@ -113,8 +113,8 @@ absl::StatusOr<SchemaCompiler::BoundedTexts> SchemaCompiler::BoundedTextsOf(
   }
   const int64_t most = std::max<int64_t>(
       texts.Shortest(), kMostCounted / static_cast<int64_t>(texts.size()));
-  bounded.max = static_cast<int32_t>(
-      std::min({*max, most, int64_t{kMaxRepetitions}}));
+  bounded.max =
+      static_cast<int32_t>(std::min({*max, most, int64_t{kMaxRepetitions}}));
   return bounded;
 }
 
@@ -156,8 +156,8 @@ absl::StatusOr<SchemaCompiler::Conditions> SchemaCompiler::ConditionsOf(
       other != schema.end() && other->is_array()) {
     for (const Schema& pattern : *other) {
       const std::string& text = pattern.get_ref<const std::string&>();
-      auto node = ParseRegex(text, RegexDialect::kEcmaScript, /*search=*/true,
-                             work_);
+      auto node =
+          ParseRegex(text, RegexDialect::kEcmaScript, /*search=*/true, work_);
       if (!work_->status().ok()) return At(pointer, work_->status());
       if (!node.ok()) {
         return SchemaError(

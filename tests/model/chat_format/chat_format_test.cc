@@ -461,10 +461,15 @@ TEST(ToolGrammarTest, HoldsBareParameters) {
     EXPECT_EQ(message.calls[0].arguments,
               fmt::format("{{\"{}\": {}}}", name, read));
   }
-  for (const auto& [name, value] :
-       {std::pair("date", "2023-02-29"), {"date", "x"}, {"zip", "x"},
-        {"unit", "d"}, {"unit", "f</parameter>"}, {"count", "x"},
-        {"key", "x"}, {"set", "[1]"}, {"set", "null"}}) {
+  for (const auto& [name, value] : {std::pair("date", "2023-02-29"),
+                                    {"date", "x"},
+                                    {"zip", "x"},
+                                    {"unit", "d"},
+                                    {"unit", "f</parameter>"},
+                                    {"count", "x"},
+                                    {"key", "x"},
+                                    {"set", "[1]"},
+                                    {"set", "null"}}) {
     EXPECT_FALSE(Accepts(*constraint, call(name, value))) << name << value;
   }
   // The items of a set differ in calls, too.

@@ -193,8 +193,8 @@ TEST(JsonSchemaTest, ReferencesByName) {
     EXPECT_FALSE(Accepts(*constraint, "1")) << schema;
   }
   // What looks like a name in a value is none.
-  const auto value = ConstraintOf(GrammarOfJsonSchema(
-      R"({"const":{"$id":"a","$ref":"a"},"$anchor":"b"})"));
+  const auto value = ConstraintOf(
+      GrammarOfJsonSchema(R"({"const":{"$id":"a","$ref":"a"},"$anchor":"b"})"));
   ASSERT_NE(value, nullptr);
   EXPECT_TRUE(Accepts(*value, R"({"$id":"a","$ref":"a"})"));
 }

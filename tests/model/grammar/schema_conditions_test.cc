@@ -195,8 +195,8 @@ TEST(SchemaConditionsTest, AssertionsOfPatterns) {
   ASSERT_NE(names, nullptr);
   EXPECT_TRUE(Accepts(*names, R"({"x-a":1})"));
   EXPECT_FALSE(Accepts(*names, R"({"a":1})"));
-  const auto no_word = Held(
-      {{"type", "string"}, {"not", {{"pattern", R"(\bno\b)"}}}});
+  const auto no_word =
+      Held({{"type", "string"}, {"not", {{"pattern", R"(\bno\b)"}}}});
   ASSERT_NE(no_word, nullptr);
   EXPECT_TRUE(Accepts(*no_word, InQuotes("note")));
   EXPECT_FALSE(Accepts(*no_word, InQuotes("a no")));

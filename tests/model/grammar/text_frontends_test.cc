@@ -43,7 +43,8 @@ std::string RandomRegex(std::mt19937_64* random, int depth,
   }
   switch (draw(5)) {
     case 0:
-      return "(" + left + "|" + RandomRegex(random, depth - 1, assertions) + ")";
+      return "(" + left + "|" + RandomRegex(random, depth - 1, assertions) +
+             ")";
     case 1:
       return "(?:" + left + ")" +
              std::vector<std::string>{
@@ -58,9 +59,8 @@ TEST(RegexTest, AgreesWithTheStandardLibrary) {
   std::mt19937_64 random(3);
   int matched = 0;
   for (int round = 0; round < 600; ++round) {
-    const std::string expression =
-        RandomRegex(&random, 3,
-                    round % 2 == 1 ? Assertions::kAll : Assertions::kNone);
+    const std::string expression = RandomRegex(
+        &random, 3, round % 2 == 1 ? Assertions::kAll : Assertions::kNone);
     const std::regex standard(expression);
     const auto grammar = GrammarOfRegex(expression);
     ASSERT_TRUE(grammar.ok()) << expression << grammar.status();
@@ -194,12 +194,12 @@ TEST(RegexTest, AssertionsHoldAnywhere) {
 
 TEST(RegexTest, RefusalsNameTheByte) {
   for (const char* expression :
-       {"(?>a)",      "(?m)a",      "a(?i)b",      "\\1",       "\\p{Lx}",
-        "\\p{L",      "\\p",        "\\p{[a]}",    "(a",        "a)",
-        "[a",         "[b-a]",      "a{2,1}",      "a{",        "a{,2}",
-        "*",          "a**",        "^*",          "(?=a)*",    "\\",
-        "\\c1",       "a{99999999}", "\\x{D800}",  "\\x{110000}", "\xFF",
-        "(?<=a(?=b))", "(?<=a$)b",   "a(?=b(?<=b))", "a(?!.*\\b)"}) {
+       {"(?>a)",       "(?m)a",       "a(?i)b",       "\\1",         "\\p{Lx}",
+        "\\p{L",       "\\p",         "\\p{[a]}",     "(a",          "a)",
+        "[a",          "[b-a]",       "a{2,1}",       "a{",          "a{,2}",
+        "*",           "a**",         "^*",           "(?=a)*",      "\\",
+        "\\c1",        "a{99999999}", "\\x{D800}",    "\\x{110000}", "\xFF",
+        "(?<=a(?=b))", "(?<=a$)b",    "a(?=b(?<=b))", "a(?!.*\\b)"}) {
     EXPECT_THAT(GrammarOfRegex(expression).status(),
                 IsError(kInvalidArgument, "byte"))
         << expression;

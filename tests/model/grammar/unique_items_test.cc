@@ -47,10 +47,11 @@ bool Holds(const std::shared_ptr<const Constraint>& constraint,
 
 // Tokens of parts of items, and of several items.
 std::shared_ptr<const TokenTrie> VocabularyOfItems() {
-  return ByteVocabulary({"\",\"", "\",\"a", "a\",\"a\"", "\"a\",\"a\"", "[\"",
-                         "[0,0", "0,0]", "0,1", "1,", ",1", "10", "00", "ab",
-                         "\"]", "a\"]", "\"\"", "\"\",\"\"", "true,true",
-                         "null,nu", "b\"", "-1", "],[", ", ", "\" ,"});
+  return ByteVocabulary(
+      {"\",\"", "\",\"a", "a\",\"a\"", "\"a\",\"a\"", "[\"",     "[0,0", "0,0]",
+       "0,1",   "1,",     ",1",        "10",          "00",      "ab",   "\"]",
+       "a\"]",  "\"\"",   "\"\",\"\"", "true,true",   "null,nu", "b\"",  "-1",
+       "],[",   ", ",     "\" ,"});
 }
 
 // The arrays of `values` without repetition, min .. max of them.
@@ -142,7 +143,8 @@ TEST(UniqueItemsTest, MasksLeadToArraysOfDifferentItems) {
     std::vector<std::string> values;
   };
   std::vector<std::string> listed, bounded;
-  for (int i = 0; i < 12; ++i) listed.push_back(json(std::string(1, 'a' + i)).dump());
+  for (int i = 0; i < 12; ++i)
+    listed.push_back(json(std::string(1, 'a' + i)).dump());
   for (int i = -3; i <= 12; ++i) bounded.push_back(std::to_string(i));
   json names = json::array();
   for (const std::string& text : listed) names.push_back(json::parse(text));
@@ -151,11 +153,10 @@ TEST(UniqueItemsTest, MasksLeadToArraysOfDifferentItems) {
        {"\"\"", "\"a\"", "\"b\"", "\"ab\""}},
       {{{"enum", names}}, listed},
       {{{"type", "integer"}, {"minimum", -3}, {"maximum", 12}}, bounded},
-      {{{"anyOf",
-         json::array({{{"type", "string"}, {"pattern", "^[ab]$"}},
-                      {{"type", "null"}},
-                      {{"enum", {0, 1, "b"}}},
-                      {{"type", "boolean"}}})}},
+      {{{"anyOf", json::array({{{"type", "string"}, {"pattern", "^[ab]$"}},
+                               {{"type", "null"}},
+                               {{"enum", {0, 1, "b"}}},
+                               {{"type", "boolean"}}})}},
        {"\"a\"", "\"b\"", "null", "0", "1", "true", "false"}}};
   std::mt19937_64 random(5);
   for (const auto& [items, values] : kinds) {
@@ -197,8 +198,8 @@ TEST(UniqueItemsTest, MasksLeadToArraysOfDifferentItems) {
 }
 
 TEST(UniqueItemsTest, AnyStringsAndIntegers) {
-  const auto strings = ConstraintOf(
-      GrammarOfJsonSchema(SetOf({{"type", "string"}}).dump()));
+  const auto strings =
+      ConstraintOf(GrammarOfJsonSchema(SetOf({{"type", "string"}}).dump()));
   ASSERT_NE(strings, nullptr);
   for (const char* right :
        {"[]", R"(["a"])", R"(["a", "b" ,"ab"])", R"(["","\"","\\","\\\\"])",
@@ -216,8 +217,8 @@ TEST(UniqueItemsTest, AnyStringsAndIntegers) {
   for (const char* right : {"[1]", "[1,10,100]", "[0, -1,1]", "[12,1]"}) {
     EXPECT_TRUE(Holds(integers, right)) << right;
   }
-  for (const char* wrong :
-       {"[1,1]", "[0,0]", "[10,1,10]", "[-0,0]", "[1 ,1]", "[]", "[1,2,3,4,5]"}) {
+  for (const char* wrong : {"[1,1]", "[0,0]", "[10,1,10]", "[-0,0]", "[1 ,1]",
+                            "[]", "[1,2,3,4,5]"}) {
     EXPECT_FALSE(Holds(integers, wrong)) << wrong;
   }
 }
@@ -239,11 +240,10 @@ TEST(UniqueItemsTest, EachArrayHasItemsOfItsOwn) {
   EXPECT_FALSE(Holds(constraint, R"({"a":[],"b":[[1],[2,1,2]],"c":[]})"));
   // A choice of such an array and one of equal items has both.
   const auto choice = Compact(
-      {{"anyOf",
-        json::array({SetOf({{"type", "string"}, {"maxLength", 1}}),
-                     json({{"type", "array"},
-                           {"items", {{"const", "xx"}}},
-                           {"minItems", 3}})})}});
+      {{"anyOf", json::array({SetOf({{"type", "string"}, {"maxLength", 1}}),
+                              json({{"type", "array"},
+                                    {"items", {{"const", "xx"}}},
+                                    {"minItems", 3}})})}});
   ASSERT_NE(choice, nullptr);
   EXPECT_TRUE(Holds(choice, R"(["x","y"])"));
   EXPECT_TRUE(Holds(choice, R"(["xx","xx","xx"])"));
@@ -272,10 +272,10 @@ TEST(UniqueItemsTest, RandomAnswersAreValid) {
         json({{"type", "integer"}, {"minimum", 7}, {"maximum", 4000}}),
         json({{"allOf", json::array({{{"type", "string"}},
                                      {{"pattern", "^[a-c]+$"}}})}})}) {
-    const json schema = {
-        {"type", "object"}, {"additionalProperties", SetOf(items, 1)}};
-    const auto constraint = ConstraintOf(GrammarOfJsonSchema(schema.dump()),
-                                         VocabularyOfItems());
+    const json schema = {{"type", "object"},
+                         {"additionalProperties", SetOf(items, 1)}};
+    const auto constraint =
+        ConstraintOf(GrammarOfJsonSchema(schema.dump()), VocabularyOfItems());
     ASSERT_NE(constraint, nullptr) << schema;
     for (int i = 0; i < 20; ++i) {
       const auto text = RandomText(constraint, &random, 60);
@@ -286,6 +286,25 @@ TEST(UniqueItemsTest, RandomAnswersAreValid) {
   }
 }
 
+TEST(UniqueItemsTest, WhatIsRememberedIsBounded) {
+  const auto grammar = GrammarOfJsonSchema(SetOf({{"type", "string"}}).dump());
+  ASSERT_TRUE(grammar.ok()) << grammar.status();
+  auto automaton = Automaton::Create(*grammar);
+  ASSERT_TRUE(automaton.ok()) << automaton.status();
+  Constraint::Limits limits;
+  limits.request_bytes = 1 << 20;
+  ConstraintMatcher matcher(std::make_shared<const Constraint>(
+      *std::move(automaton), ByteVocabulary(), limits));
+  ConstraintMatcher::State state = matcher.Walk(matcher.Start(), "[\"");
+  int pieces = 0;
+  for (; pieces < 10'000 && matcher.status().ok(); ++pieces) {
+    state = matcher.Walk(state, std::string(100, 'a'));
+  }
+  EXPECT_GT(pieces, 50);
+  EXPECT_EQ(matcher.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(matcher.Mask(state)->Empty());
+}
+
 TEST(UniqueItemsTest, OtherItemsAreRefused) {
   const auto refused = [](const json& items, int min = 0) {
     return GrammarOfJsonSchema(SetOf(items, min).dump()).status();
@@ -293,7 +312,8 @@ TEST(UniqueItemsTest, OtherItemsAreRefused) {
   const auto at = IsError(kInvalidArgument, "#/uniqueItems");
   for (const char* items :
        {R"({})", R"({"type":"number"})", R"({"type":"object"})",
-        R"({"type":["string","array"]})", R"({"type":"integer","multipleOf":3})",
+        R"({"type":["string","array"]})",
+        R"({"type":"integer","multipleOf":3})",
         R"({"enum":[1,1.0,2,3,4,5,6,7,8,9,10,11]})"}) {
     EXPECT_THAT(refused(json::parse(items)), at) << items;
   }

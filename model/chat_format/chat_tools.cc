@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "model/chat_format/json_scanner.h"
 #include "model/chat_format/text_units.h"
+#include "model/grammar/schema_document.h"
 
 namespace trivium {
 
@@ -98,6 +99,54 @@ std::string JsonOfPython(std::string_view text) {
   return JsonValueSize(json) == json.size() ? json : "";
 }
 
+// Kinds of values, one bit each.
+constexpr unsigned kStrings = 1, kNull = 2, kOthers = 4, kAllKinds = 7;
+
+unsigned KindOf(const Json& value) {
+  return value.is_string() ? kStrings : value.is_null() ? kNull : kOthers;
+}
+
+// The kinds of values that a schema may have, as far as its types, values and
+// choices tell. `root` is what its references point into.
+unsigned KindsOf(const Json& schema, const Json& root, int depth) {
+  constexpr int kMostDepth = 16;
+  if (!schema.is_object() || depth > kMostDepth) return kAllKinds;
+  unsigned kinds = kAllKinds;
+  for (const auto& [key, value] : schema.items()) {
+    unsigned own = 0;
+    if (key == "type") {
+      const Json types = value.is_array() ? value : Json::array({value});
+      for (const Json& type : types) {
+        own |= type == "string" ? kStrings : type == "null" ? kNull : kOthers;
+      }
+    } else if (key == "const") {
+      own = KindOf(value);
+    } else if (key == "enum" && value.is_array()) {
+      for (const Json& one : value) own |= KindOf(one);
+    } else if ((key == "anyOf" || key == "oneOf") && value.is_array()) {
+      for (const Json& one : value) own |= KindsOf(one, root, depth + 1);
+    } else if (key == "allOf" && value.is_array()) {
+      own = kAllKinds;
+      for (const Json& one : value) own &= KindsOf(one, root, depth + 1);
+    } else if (key == "$ref" && value.is_string() &&
+               value.get_ref<const std::string&>().starts_with("#/")) {
+      // Other references are none of a schema's parts that has a type.
+      const Json* at = &root;
+      for (const std::string& part : KeysOf(value.get<std::string>())) {
+        const auto next =
+            at->is_object() ? at->find(UriDecoded(part)) : at->end();
+        if (next == at->end()) return kAllKinds;
+        at = &*next;
+      }
+      own = KindsOf(*at, root, depth + 1);
+    } else {
+      continue;
+    }
+    kinds &= own;
+  }
+  return kinds;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<ChatTool>> ParseChatTools(std::string_view json) {
@@ -140,27 +189,15 @@ BareValue BareValueOf(const ChatTool& tool, std::string_view parameter) {
     return BareValue::kJsonOrString;
   }
   const auto schema = properties->find(parameter);
-  if (schema == properties->end() || !schema->is_object()) {
-    return BareValue::kJsonOrString;
-  }
-  const auto type = schema->find("type");
-  if (type == schema->end()) {
-    const auto values = schema->find("enum");
-    if (values == schema->end() || !values->is_array()) {
+  if (schema == properties->end()) return BareValue::kJsonOrString;
+  switch (KindsOf(*schema, tool.parameters, 0)) {
+    case kStrings:
+      return BareValue::kString;
+    case kStrings | kNull:
+      return BareValue::kNullOrString;
+    default:
       return BareValue::kJsonOrString;
-    }
-    for (const Json& value : *values) {
-      if (!value.is_string()) return BareValue::kJsonOrString;
-    }
-    return BareValue::kString;
   }
-  if (*type == "string") return BareValue::kString;
-  if (type->is_array() && type->size() == 2 &&
-      ((*type)[0] == "string" || (*type)[1] == "string") &&
-      ((*type)[0] == "null" || (*type)[1] == "null")) {
-    return BareValue::kNullOrString;
-  }
-  return BareValue::kJsonOrString;
 }
 
 void AppendBareValue(std::string_view text, BareValue kind, std::string* out) {

@@ -29,6 +29,7 @@ class GrammarCopy {
       const ExpressionId definition = part_.definition(static_cast<RuleId>(i));
       if (definition >= 0) grammar_.Define(rules_[i], CopyOf(definition));
     }
+    for (const RuleId rule : part_.unique()) grammar_.SetUnique(rules_[rule]);
     return grammar_.Rule(rules_[part_.root()]);
   }
 

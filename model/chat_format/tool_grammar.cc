@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -10,6 +12,7 @@
 #include "model/chat_format/json_scanner.h"
 #include "model/chat_format/text_units.h"
 #include "model/grammar/frontends.h"
+#include "model/grammar/schema_document.h"
 
 namespace trivium {
 
@@ -180,10 +183,9 @@ class ToolGrammar {
   // An object schema with other keywords says more than a list of parameters.
   absl::StatusOr<ExpressionId> Parameters(const ChatTool& tool) {
     static constexpr std::string_view kKnown[] = {
-        "type",  "properties",  "required", "additionalProperties",
-        "title", "description", "$schema"};
+        "type", "properties", "required", "additionalProperties", "$id"};
     for (const auto& [key, value] : tool.parameters.items()) {
-      bool known = false;
+      bool known = SchemaDocument::IsAnnotation(key);
       for (const std::string_view one : kKnown) known |= key == one;
       if (!known) {
         return absl::InvalidArgumentError(fmt::format(
@@ -203,7 +205,7 @@ class ToolGrammar {
         grammar_.Literal(tool.name + format_.name_end)};
     std::vector<std::pair<ExpressionId, bool>> all;
     for (const auto& [name, schema] : properties.items()) {
-      auto value = Parameter(name, schema);
+      auto value = Parameter(tool, name, schema);
       if (!value.ok()) {
         return absl::Status(value.status().code(),
                             fmt::format("#/properties/{}: {}", name,
@@ -244,62 +246,75 @@ class ToolGrammar {
     return grammar_.Graph(std::move(graph));
   }
 
-  absl::StatusOr<ExpressionId> Parameter(const std::string& name,
+  absl::StatusOr<ExpressionId> Parameter(const ChatTool& tool,
+                                         const std::string& name,
                                          const Json& schema) {
-    const Json type =
-        schema.is_object() ? schema.value("type", Json()) : Json();
-    std::vector<ExpressionId> parts = {
-        grammar_.Literal(format_.parameter_begin + name)};
-    if (type != "string") {
-      // Texts of JSON values that are read as such: no strings on the way.
-      static constexpr std::string_view kTypes[] = {
-          "integer", "number", "boolean", "object", "array", "null"};
-      bool known = false;
-      for (const std::string_view one : kTypes) known |= type == one;
-      if (!known) {
-        return absl::InvalidArgumentError(
-            "cannot be held where a model writes values as bare text; give one "
-            "type");
-      }
-      TRIVIUM_ASSIGN_OR_RETURN(const ExpressionId value, Schema(schema));
-      parts.insert(parts.end(), {grammar_.Literal(format_.other_key_end), value,
-                                 grammar_.Literal(format_.parameter_end)});
-      return grammar_.Sequence(std::move(parts));
+    std::vector<ExpressionId> ways;
+    const auto add = [&](const std::string& key_end, ExpressionId value) {
+      ways.push_back(
+          grammar_.Sequence({grammar_.Literal(key_end), value,
+                             grammar_.Literal(format_.parameter_end)}));
+    };
+    const BareValue kind = BareValueOf(tool, name);
+    const std::string whole = WithDefinitions(tool, name, schema);
+    if (kind == BareValue::kJsonOrString) {
+      // A text that is JSON is read as such, so strings have quotation marks.
+      TRIVIUM_ASSIGN_OR_RETURN(const Grammar value,
+                               GrammarOfJsonSchema(whole, {}, options_.limits,
+                                                   options_.check_alive));
+      add(format_.other_key_end, AddGrammar(value, &grammar_));
+    } else if (IsAnyString(schema)) {
+      ways.push_back(grammar_.Sequence(
+          {grammar_.Literal(format_.string_key_end),
+           TextUpTo(Trim(format_.parameter_end), &grammar_)}));
+    } else {
+      TRIVIUM_ASSIGN_OR_RETURN(
+          const Grammar texts,
+          GrammarOfBareStrings(whole, Trim(format_.parameter_end),
+                               options_.limits, options_.check_alive));
+      add(format_.string_key_end, AddGrammar(texts, &grammar_));
     }
-    parts.push_back(grammar_.Literal(format_.string_key_end));
-    std::vector<ExpressionId> texts;
-    for (const auto& [key, value] : schema.items()) {
-      if (key == "const") TRIVIUM_RETURN_IF_ERROR(AddText(value, &texts));
-      if (key == "enum" && value.is_array()) {
-        for (const Json& one : value) {
-          TRIVIUM_RETURN_IF_ERROR(AddText(one, &texts));
-        }
-      }
-      if (key != "type" && key != "title" && key != "description" &&
-          key != "default" && key != "examples" && key != "enum" &&
-          key != "const") {
-        return absl::InvalidArgumentError(fmt::format(
-            "{}: cannot be held where a model writes strings as bare text; use "
-            "enum, or leave it out",
-            key));
-      }
+    if (kind == BareValue::kNullOrString) {
+      add(format_.other_key_end, grammar_.Literal("null"));
     }
-    parts.push_back(texts.empty()
-                        ? TextUpTo(Trim(format_.parameter_end), &grammar_)
-                        : grammar_.Choice(std::move(texts)));
-    return grammar_.Sequence(std::move(parts));
+    return grammar_.Sequence({grammar_.Literal(format_.parameter_begin + name),
+                              grammar_.Choice(std::move(ways))});
   }
 
-  absl::Status AddText(const Json& value, std::vector<ExpressionId>* texts) {
-    if (!value.is_string() ||
-        value.get_ref<const std::string&>().find(Trim(format_.parameter_end)) !=
-            std::string::npos) {
-      return absl::InvalidArgumentError(
-          "enum: has a value that cannot be written as bare text");
+  // True if any string is meant, and nothing else but null.
+  static bool IsAnyString(const Json& schema) {
+    static constexpr std::string_view kSaysNothing[] = {"title", "description",
+                                                        "default", "examples"};
+    bool any = false;
+    for (const auto& [key, value] : schema.items()) {
+      if (key == "type") {
+        any = value == "string" ||
+              (value.is_array() &&
+               std::find(value.begin(), value.end(), "string") != value.end());
+      } else if (key == "anyOf" && value.is_array()) {
+        any = std::any_of(value.begin(), value.end(), IsAnyString);
+      } else if (std::find(std::begin(kSaysNothing), std::end(kSaysNothing),
+                           key) == std::end(kSaysNothing)) {
+        return false;
+      }
     }
-    texts->push_back(grammar_.Literal(value.get_ref<const std::string&>() +
-                                      format_.parameter_end));
-    return absl::OkStatus();
+    return any;
+  }
+
+  // The parameter's schema. References in it point into that of all parameters,
+  // which gets a name for this.
+  static std::string WithDefinitions(const ChatTool& tool,
+                                     const std::string& name,
+                                     const Json& schema) {
+    const std::string text = schema.dump();
+    if (text.find("$ref\"") == text.npos && text.find("Ref\"") == text.npos) {
+      return text;
+    }
+    Json all = tool.parameters;
+    all["$id"] = "parameters";
+    return Json{{"$ref", "parameters" + Below(Below("#", "properties"), name)},
+                {"x-parameters", std::move(all)}}
+        .dump();
   }
 
   const ToolCallFormat& format_;

@@ -37,6 +37,10 @@ class AutomatonBuilder {
     TRIVIUM_RETURN_IF_ERROR(grammar_.Check());
     result_.root_ = grammar_.root();
     result_.rules_.resize(grammar_.rules());
+    for (const RuleId rule : grammar_.unique()) {
+      result_.rules_[rule].unique = true;
+      result_.has_unique_ = true;
+    }
     // Rules that repetitions need are appended on the way.
     for (RuleId rule = 0; rule < static_cast<RuleId>(result_.rules_.size());
          ++rule) {

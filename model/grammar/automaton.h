@@ -47,6 +47,7 @@ class Automaton {
     bool nullable = false;    // has the empty string
     bool productive = false;  // has a string
     bool counted = false;
+    bool unique = false;       // of items that must differ
     RuleId body = 0;           // of a counted rule
     int32_t graph = kNoGraph;  // instead of a body
     int32_t min = 0, max = 0;
@@ -58,6 +59,8 @@ class Automaton {
   static constexpr int32_t kNoGraph = -1;
 
   RuleId root() const { return root_; }
+  // True if some rule is one of items that must differ.
+  bool has_unique() const { return has_unique_; }
   const Rule& rule(RuleId id) const { return rules_[id]; }
 
   bool IsCounted(Position at) const { return at >= ends_.size(); }
@@ -175,6 +178,7 @@ class Automaton {
   }
 
   RuleId root_ = 0;
+  bool has_unique_ = false;
   std::vector<Rule> rules_;
   std::vector<bool> ends_;            // [positions]
   std::vector<RuleId> rule_of_;       // [positions]

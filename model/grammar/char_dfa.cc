@@ -7,7 +7,8 @@
 #include "absl/status/status.h"
 #include "base/status.h"
 #include "base/utf8.h"
-#include "fmt/format.h"
+#include "model/grammar/char_assertions.h"
+#include "model/grammar/char_nfa.h"
 
 namespace trivium {
 namespace {
@@ -15,81 +16,7 @@ namespace {
 // The steps of making an automaton, however small.
 constexpr size_t kStepsPerAutomaton = 20;
 
-absl::Status TooManyStates() {
-  return absl::ResourceExhaustedError(fmt::format(
-      "its automaton has more than {} states; give smaller counts or a simpler "
-      "expression",
-      CharDfa::kMostStates));
-}
-
-// Thompson's automaton of an expression. State 0 is the start, 1 the end.
-class CharNfa {
- public:
-  struct State {
-    std::vector<std::pair<const CodePointSet*, uint32_t>> edges;
-    std::vector<uint32_t> empty;
-  };
-
-  CharNfa(const RegexNode& expression, WorkBudget* work)
-      : work_(work), states_(2) {
-    Connect(expression, 0, 1);
-  }
-  const std::vector<State>& states() const { return states_; }
-  absl::Status status() const {
-    return too_large_ ? TooManyStates() : work_->status();
-  }
-
- private:
-  uint32_t NewState() {
-    states_.emplace_back();
-    too_large_ = too_large_ || states_.size() > 2 * CharDfa::kMostStates;
-    failed_ = failed_ || too_large_;
-    return static_cast<uint32_t>(states_.size()) - 1;
-  }
-
-  void Connect(const RegexNode& node, uint32_t from, uint32_t to) {
-    failed_ = failed_ || !work_->Take(1);
-    if (failed_) return;
-    switch (node.kind) {
-      case RegexNode::Kind::kCharacter:
-        states_[from].edges.push_back({&node.set, to});
-        return;
-      case RegexNode::Kind::kChoice:
-        for (const RegexNode& part : node.parts) Connect(part, from, to);
-        return;
-      case RegexNode::Kind::kRepeat:
-        for (int32_t i = 0; i < node.min && !failed_; ++i) {
-          from = After(node.parts[0], from);
-        }
-        if (node.max < 0) {
-          const uint32_t loop = NewState();
-          states_[from].empty.push_back(loop);
-          states_[After(node.parts[0], loop)].empty.push_back(loop);
-          from = loop;
-        }
-        for (int32_t i = node.min; i < node.max && !failed_; ++i) {
-          states_[from].empty.push_back(to);
-          from = After(node.parts[0], from);
-        }
-        states_[from].empty.push_back(to);
-        return;
-      default:
-        for (const RegexNode& part : node.parts) from = After(part, from);
-        states_[from].empty.push_back(to);
-    }
-  }
-
-  uint32_t After(const RegexNode& node, uint32_t from) {
-    const uint32_t next = NewState();
-    Connect(node, from, next);
-    return next;
-  }
-
-  WorkBudget* const work_;
-  std::vector<State> states_;
-  bool too_large_ = false;
-  bool failed_ = false;  // too large, or out of work
-};
+absl::Status TooManyStates() { return CharNfa::TooManyStates(); }
 
 using NfaSet = std::vector<uint32_t>;
 
@@ -117,6 +44,7 @@ NfaSet ClosureOf(const CharNfa& nfa, NfaSet set, WorkBudget* work) {
 absl::StatusOr<CharDfa> CharDfa::Create(const RegexNode& expression,
                                         WorkBudget* work) {
   if (!work->Take(kStepsPerAutomaton)) return work->status();
+  if (HasAssertions(expression)) return AssertionDfa(expression, work).Make();
   const CharNfa nfa(expression, work);
   TRIVIUM_RETURN_IF_ERROR(nfa.status());
   CharDfa dfa;
@@ -456,6 +384,39 @@ std::optional<int64_t> CharDfa::Longest() const {
   }
   if (passed < states_.size()) return std::nullopt;
   return longest;
+}
+
+int64_t CharDfa::Count() const {
+  constexpr int64_t kMany = int64_t{1} << 40;
+  if (!Longest().has_value()) return kMany;
+  // A state is counted once all that follow it are: there is no cycle.
+  std::vector<int64_t> texts(states_.size(), 0);
+  std::vector<size_t> left(states_.size(), 0);
+  std::vector<std::vector<uint32_t>> before(states_.size());
+  std::vector<uint32_t> ready;
+  for (uint32_t i = 0; i < states_.size(); ++i) {
+    left[i] = states_[i].edges.size();
+    for (const Edge& edge : states_[i].edges) before[edge.target].push_back(i);
+    if (left[i] == 0) ready.push_back(i);
+  }
+  while (!ready.empty()) {
+    const uint32_t at = ready.back();
+    ready.pop_back();
+    const State& state = states_[at];
+    texts[at] = state.accepts ? 1 : 0;
+    for (const Edge& edge : state.edges) {
+      const CodePointSet set({{edge.first, edge.last}});
+      for (const auto& [first, last] : set.ranges()) {
+        const int64_t characters = int64_t{last} - int64_t{first} + 1;
+        const int64_t behind = std::min(texts[edge.target], kMany >> 21);
+        texts[at] = std::min(kMany, texts[at] + characters * behind);
+      }
+    }
+    for (const uint32_t from : before[at]) {
+      if (--left[from] == 0) ready.push_back(from);
+    }
+  }
+  return texts[0];
 }
 
 bool CharDfa::Matches(std::string_view text) const {

@@ -28,6 +28,7 @@ class CharDfa {
  public:
   static constexpr size_t kMostStates = 20'000;
 
+  // INVALID_ARGUMENT for an assertion at a place where it cannot be followed.
   static absl::StatusOr<CharDfa> Create(const RegexNode& expression,
                                         WorkBudget* work);
   // Any text of min .. max characters; max < 0: without limit.
@@ -60,12 +61,15 @@ class CharDfa {
   int64_t Shortest() const;
   // The length of the longest text; nothing if there is none.
   std::optional<int64_t> Longest() const;
+  // The number of texts, or a great one that is less.
+  int64_t Count() const;
   bool Matches(std::string_view text) const;
   // The texts, with max >= 0 those of at most `max` characters.
   ExpressionId ToExpression(const CharacterEncoder& encode, Grammar* grammar,
                             int32_t max = -1) const;
 
  private:
+  friend class AssertionDfa;
   struct Edge {
     char32_t first, last;
     uint32_t target;

@@ -240,11 +240,14 @@ ConstraintMatcher::ConstraintMatcher(
     std::shared_ptr<const Constraint> constraint)
     : constraint_(std::move(constraint)),
       states_(&constraint_->automaton(), constraint_->limits().request_bytes),
+      items_(&states_, constraint_->limits().request_bytes),
       start_{states_.Start()},
       path_(constraint_->trie().longest() + 1) {}
 
 absl::Status ConstraintMatcher::status() const {
-  if (!exhausted_ && !states_.exhausted()) return absl::OkStatus();
+  if (!exhausted_ && !states_.exhausted() && !items_.exhausted()) {
+    return absl::OkStatus();
+  }
   return absl::ResourceExhaustedError(
       fmt::format("a text needs more than {} MiB to be followed; give a "
                   "constraint with fewer ways to read the same text",
@@ -252,19 +255,26 @@ absl::Status ConstraintMatcher::status() const {
 }
 
 std::shared_ptr<const TokenMask> ConstraintMatcher::Mask(State state) {
-  const auto found = masks_.find(state.id);
+  const uint64_t key = uint64_t{state.items} << 32 | state.id;
+  const auto found = masks_.find(key);
   if (found != masks_.end() && status().ok()) return found->second;
   std::shared_ptr<const TokenMask> mask = Compute(state);
   if (!status().ok()) {
     return std::make_shared<const TokenMask>(constraint_->trie().tokens());
   }
   if (masks_.size() >= kMostMasks) masks_.clear();
-  masks_.emplace(state.id, mask);
+  masks_.emplace(key, mask);
   return mask;
 }
 
 std::shared_ptr<const TokenMask> ConstraintMatcher::Compute(State state) {
   const TokenTrie& trie = constraint_->trie();
+  if (state.items != UniqueItems::kNone) {
+    // The array's items before the open one are no matter to the others.
+    auto mask = std::make_shared<TokenMask>(*Mask({state.id}));
+    RemoveRepeated(state, mask.get());
+    return mask;
+  }
   auto mask = std::make_shared<TokenMask>(trie.tokens());
   if (IsComplete(state)) {
     for (const int32_t id : trie.end_ids()) mask->Set(id);
@@ -275,6 +285,7 @@ std::shared_ptr<const TokenMask> ConstraintMatcher::Compute(State state) {
     path_[0] = state.id;
     AddTokens(trie.all(), 0, static_cast<uint32_t>(trie.all().size()),
               mask.get());
+    RemoveRepeated(state, mask.get());
     return mask;
   }
   for (const Position position : kernel) {
@@ -285,7 +296,74 @@ std::shared_ptr<const TokenMask> ConstraintMatcher::Compute(State state) {
     if (part->many != nullptr) mask->Add(*part->many);
     AddExits(state, *part, mask.get());
   }
+  RemoveRepeated(state, mask.get());
   return mask;
+}
+
+void ConstraintMatcher::RemoveRepeated(State state, TokenMask* mask) {
+  if (!constraint_->automaton().has_unique()) return;
+  const TokenTrie& trie = constraint_->trie();
+  const UniqueItems::Written& written = items_.At(state.items);
+  if (written.between() || UniqueItems::MayRepeat(written)) {
+    path_[0] = state.id;
+    RemoveRepeated(0, static_cast<uint32_t>(trie.all().size()), written, mask);
+  }
+  for (const int32_t token : trie.across_items()) {
+    if (!mask->Has(token)) continue;
+    ParseStates::Id id = state.id;
+    UniqueItems::Written then = written;
+    if (!Read(trie.bytes(token), &id, &then)) mask->Reset(token);
+  }
+}
+
+void ConstraintMatcher::RemoveRepeated(uint32_t first, uint32_t last,
+                                       const UniqueItems::Written& written,
+                                       TokenMask* mask) {
+  const TokenNodes& tokens = constraint_->trie().all();
+  const std::span<const TokenNodes::Node> nodes = tokens.nodes();
+  for (uint32_t i = first; i < last; i = nodes[i].next) {
+    const TokenNodes::Node& node = nodes[i];
+    const ParseStates::Id before = path_[node.depth - 1];
+    const ParseStates::Id next = states_.Step(before, node.byte);
+    if (next == ParseStates::kDead) continue;
+    UniqueItems::Written then = written;
+    if (!items_.Read(before, node.byte, next, &then)) {
+      for (uint32_t below = i; below < node.next; ++below) {
+        for (const int32_t token : tokens.TokensAt(below)) mask->Reset(token);
+      }
+      continue;
+    }
+    // Whether another item may follow, the tokens across items tell.
+    const bool before_item = written.between() && then.between();
+    if (before_item || UniqueItems::MayRepeat(then)) {
+      path_[node.depth] = next;
+      RemoveRepeated(i + 1, node.next, then, mask);
+    }
+  }
+}
+
+bool ConstraintMatcher::Read(std::string_view bytes, ParseStates::Id* state,
+                             UniqueItems::Written* written) {
+  for (const char c : bytes) {
+    const uint8_t byte = static_cast<uint8_t>(c);
+    const ParseStates::Id next = states_.Step(*state, byte);
+    if (next == ParseStates::kDead ||
+        !items_.Read(*state, byte, next, written)) {
+      return false;
+    }
+    *state = next;
+  }
+  return true;
+}
+
+ConstraintMatcher::State ConstraintMatcher::Walk(State state,
+                                                 std::string_view bytes) {
+  if (!constraint_->automaton().has_unique()) {
+    return {states_.Walk(state.id, bytes)};
+  }
+  UniqueItems::Written written = items_.At(state.items);
+  if (!Read(bytes, &state.id, &written)) return {};
+  return {state.id, items_.IdOf(written)};
 }
 
 void ConstraintMatcher::AddTokens(const TokenNodes& tokens, uint32_t first,
@@ -328,14 +406,13 @@ absl::StatusOr<ConstraintMatcher::State> ConstraintMatcher::Advance(
   }
   if (trie.IsEnd(token) && IsComplete(state)) return State{};
   const std::string& bytes = trie.bytes(token);
-  const ParseStates::Id next =
-      bytes.empty() ? ParseStates::kDead : states_.Walk(state.id, bytes);
+  const State next = bytes.empty() ? State{} : Walk(state, bytes);
   if (!status().ok()) return status();
-  if (next == ParseStates::kDead) {
+  if (next.id == ParseStates::kDead) {
     return absl::InvalidArgumentError(
         fmt::format("token {} is not allowed by the constraint here", token));
   }
-  return State{next};
+  return next;
 }
 
 std::string ConstraintMatcher::Forced(State state, size_t most) {

@@ -17,6 +17,7 @@
 #include "model/grammar/automaton.h"
 #include "model/grammar/parse_states.h"
 #include "model/grammar/token_trie.h"
+#include "model/grammar/unique_items.h"
 
 namespace trivium {
 
@@ -115,6 +116,8 @@ class ConstraintMatcher {
  public:
   struct State {
     ParseStates::Id id = ParseStates::kDead;
+    // Of an open array whose items must differ.
+    UniqueItems::Id items = UniqueItems::kNone;
     bool operator==(const State&) const = default;
   };
 
@@ -129,6 +132,8 @@ class ConstraintMatcher {
   // INVALID_ARGUMENT if the mask does not have the token. After an end token
   // nothing may follow.
   absl::StatusOr<State> Advance(State state, int32_t token);
+  // Returns the state after some bytes; State{} if they are not possible.
+  State Walk(State state, std::string_view bytes);
   // True if the text may end here.
   bool IsComplete(State state) const { return states_.IsComplete(state.id); }
   // Returns the bytes that must come next, at most `most`: text that no model
@@ -145,7 +150,15 @@ class ConstraintMatcher {
   absl::Status status() const;
 
  private:
+  // Moves a state past some bytes. False if they are not possible.
+  bool Read(std::string_view bytes, ParseStates::Id* state,
+            UniqueItems::Written* written);
   std::shared_ptr<const TokenMask> Compute(State state);
+  // Removes the tokens that would write an item again which must differ.
+  void RemoveRepeated(State state, TokenMask* mask);
+  // The same for the tokens below the nodes first .. last, from path_ on.
+  void RemoveRepeated(uint32_t first, uint32_t last,
+                      const UniqueItems::Written& written, TokenMask* mask);
   // Adds the tokens below the exits of a position that the state allows.
   void AddExits(State state, const PositionMask& part, TokenMask* mask);
   // Adds the tokens below the nodes first .. last that go on from path_.
@@ -154,9 +167,11 @@ class ConstraintMatcher {
 
   const std::shared_ptr<const Constraint> constraint_;
   ParseStates states_;
+  UniqueItems items_;
   State start_;
   bool exhausted_ = false;
-  std::unordered_map<ParseStates::Id, std::shared_ptr<const TokenMask>> masks_;
+  // By the numbers of a state.
+  std::unordered_map<uint64_t, std::shared_ptr<const TokenMask>> masks_;
   std::vector<ParseStates::Id> path_;  // [depth + 1] scratch
 };
 
@@ -165,7 +180,7 @@ class ConstraintMatcher {
 template <>
 struct std::hash<trivium::ConstraintMatcher::State> {
   size_t operator()(const trivium::ConstraintMatcher::State& state) const {
-    return std::hash<uint32_t>()(state.id);
+    return std::hash<uint64_t>()(uint64_t{state.items} << 32 | state.id);
   }
 };
 

@@ -1,5 +1,7 @@
 #include "model/grammar/formats.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "fmt/format.h"
@@ -102,17 +104,31 @@ std::string Regex() {
 }  // namespace
 
 bool IsFormatOfAnyText(std::string_view format) {
-  return format == "password" || format == "binary" || format == "path" ||
-         format == "file-path" || format == "directory-path";
+  constexpr std::string_view kAnyText[] = {
+      "password", "binary", "path", "file-path", "directory-path",
+      // Of forms that people fill in, and of OpenAPI's registry.
+      "text", "textarea", "multiline", "markdown", "commonmark", "html",
+      // Zod's, beside a pattern that says it.
+      "starts_with", "ends_with", "includes"};
+  return std::find(std::begin(kAnyText), std::end(kAnyText), format) !=
+         std::end(kAnyText);
 }
 
 std::optional<std::string> FormatExpression(std::string_view format) {
   // Formats that others are a part of.
   constexpr std::pair<std::string_view, std::string_view> kWider[] = {
-      {"idn-email", "email"},       {"name-email", "email"},
-      {"idn-hostname", "hostname"}, {"iri", "uri"},
-      {"uri-reference", "uri"},     {"iri-reference", "uri"},
-      {"multi-host-uri", "uri"},    {"url", "uri"}};
+      {"idn-email", "email"},
+      {"name-email", "email"},
+      {"idn-hostname", "hostname"},
+      {"iri", "uri"},
+      {"uri-reference", "uri"},
+      {"iri-reference", "uri"},
+      {"multi-host-uri", "uri"},
+      {"url", "uri"},
+      {"guid", "uuid"},
+      {"ip", "ipvanyaddress"},
+      {"iso-date-time", "date-time"},
+      {"iso-time", "time"}};
   for (const auto& [wider, part] : kWider) {
     if (format == wider) return FormatExpression(part);
   }
@@ -167,8 +183,30 @@ std::optional<std::string> FormatExpression(std::string_view format) {
       {"ksuid", "[A-Za-z0-9]{27}"},
       {"nanoid", "[A-Za-z0-9_-]{21}"},
       {"e164", "\\+[1-9][0-9]{6,14}"},
-      {"base64url", "(?:[A-Za-z0-9_-]{4})*"}};
+      {"base64url", "(?:[A-Za-z0-9_-]{4})*"},
+      {"lowercase", "[^A-Z]*"},
+      {"uppercase", "[^a-z]*"},
+      {"emoji", "(?:\\p{Extended_Pictographic}|\\p{Emoji_Component})+"},
+      // The shape of RFC 7515's compact form: what is encoded, no expression
+      // tells, but that it begins like an object.
+      {"jwt", "eyJ[A-Za-z0-9_-]+\\.eyJ[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]+"}};
   for (const auto& [name, expression] : kZod) {
+    if (format == name) return expression;
+  }
+  // Numbers in strings, as protocol buffers and OpenAPI have them, and others.
+  constexpr std::pair<std::string_view, const char*> kOthers[] = {
+      {"int32", "-?[1-9][0-9]{0,8}|0"},
+      {"int64", "-?[1-9][0-9]{0,17}|0"},
+      {"uint32", "[1-9][0-9]{0,8}|0"},
+      {"uint64", "[1-9][0-9]{0,18}|0"},
+      {"decimal", "-?(?:0|[1-9][0-9]{0,14})(?:\\.[0-9]{1,15})?"},
+      {"color", "#[0-9A-Fa-f]{6}"},
+      {"mac", "[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}"},
+      {"semver",  // 2.0.0, with identifiers that are no numbers
+       "(?:0|[1-9][0-9]{0,8})(?:\\.(?:0|[1-9][0-9]{0,8})){2}"
+       "(?:-[A-Za-z][0-9A-Za-z-]*(?:\\.[A-Za-z][0-9A-Za-z-]*)*)?"
+       "(?:\\+[0-9A-Za-z-]+(?:\\.[0-9A-Za-z-]+)*)?"}};
+  for (const auto& [name, expression] : kOthers) {
     if (format == name) return expression;
   }
   if (format == "uuid") {

@@ -19,8 +19,9 @@ bool IsFormatOfAnyText(std::string_view format);
 inline constexpr char kFormatNames[] =
     "date, time, date-time, duration, email, hostname, ipv4, ipv6, uri, uuid, "
     "uuid1, uuid3, uuid4, uuid5, json-pointer, relative-json-pointer, "
-    "uri-template, regex, base64, byte, binary, password, path, and those that "
-    "pydantic and zod write";
+    "uri-template, regex, base64, byte, binary, password, path, int32, int64, "
+    "uint32, uint64, decimal, color, mac, semver, jwt, text, html, markdown, "
+    "and those that pydantic and zod write";
 
 }  // namespace trivium
 

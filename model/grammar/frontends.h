@@ -55,6 +55,13 @@ absl::StatusOr<Grammar> GrammarOfJsonSchema(
     std::string_view schema, const JsonSchemaOptions& options = {},
     const GrammarLimits& limits = {}, const AliveCheck& check_alive = {});
 
+// The strings that the schema accepts, as bare texts: without quotation marks
+// and escapes. None of them has `without` in it, which is not empty. Other
+// values that the schema accepts are left out.
+absl::StatusOr<Grammar> GrammarOfBareStrings(
+    std::string_view schema, std::string_view without,
+    const GrammarLimits& limits = {}, const AliveCheck& check_alive = {});
+
 // Any JSON object: OpenAI's json_object.
 absl::StatusOr<Grammar> GrammarOfJsonObject(
     const JsonSchemaOptions& options = {}, const GrammarLimits& limits = {});

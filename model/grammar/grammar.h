@@ -97,6 +97,9 @@ class Grammar {
   // Returns a call of a new rule for the expression. The same expression gives
   // the same rule.
   ExpressionId AsRule(ExpressionId expression);
+  // Says that the rule is an item of arrays whose items must differ. It has
+  // scalars of JSON, each in one spelling.
+  void SetUnique(RuleId rule) { unique_.push_back(rule); }
   void set_root(RuleId rule) { root_ = rule; }
   // Sets the place that errors about the whole name first: the JSON pointer
   // "#" of a schema.
@@ -110,6 +113,7 @@ class Grammar {
   RuleId root() const { return root_; }
   const std::string& place() const { return place_; }
   size_t rules() const { return rules_.size(); }
+  const std::vector<RuleId>& unique() const { return unique_; }
   // The rule's expression; -1 if it has none.
   ExpressionId definition(RuleId rule) const { return rules_[rule]; }
   const Expression& expression(ExpressionId id) const {
@@ -125,6 +129,7 @@ class Grammar {
   std::vector<ExpressionGraph> graphs_;
   std::vector<ExpressionId> rules_;
   std::map<ExpressionId, RuleId> rule_of_;  // made by AsRule
+  std::vector<RuleId> unique_;              // set by SetUnique
   size_t size_ = 0;                         // parts, edges and bytes of texts
   RuleId root_ = 0;
   std::string place_;

@@ -12,6 +12,7 @@
 #include "fmt/format.h"
 #include "model/grammar/frontends.h"
 #include "model/grammar/schema_compiler.h"
+#include "model/grammar/schema_names.h"
 #include "model/grammar/schema_place.h"
 
 namespace trivium {
@@ -281,6 +282,9 @@ absl::StatusOr<std::vector<bool>> SchemaCompiler::Exclude(
       }
       TRIVIUM_RETURN_IF_ERROR(disjoint.status());
       if (*disjoint) continue;
+      TRIVIUM_ASSIGN_OR_RETURN(const bool disjoint_texts,
+                               DisjointTexts(whole[j], whole[i], place, depth));
+      if (disjoint_texts) continue;
       for (const auto& [one, other] : {std::pair(i, j), std::pair(j, i)}) {
         auto left = document_.Merge(
             (*branches)[one], Schema{{"not", given[other]}}, place, depth);
@@ -307,6 +311,31 @@ absl::StatusOr<std::vector<bool>> SchemaCompiler::Exclude(
     return SchemaError(place, "each value of one is of another one, too");
   }
   return excludes;
+}
+
+absl::StatusOr<bool> SchemaCompiler::DisjointTexts(const Schema& a,
+                                                   const Schema& b,
+                                                   const std::string& place,
+                                                   int depth) {
+  std::optional<CharDfa> texts;
+  for (const Schema* schema : {&a, &b}) {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        const Schema whole,
+        document_.Merge(*schema, Schema(true), place, depth));
+    TRIVIUM_ASSIGN_OR_RETURN(const JsonTypes types,
+                             document_.TypesOf(whole, place));
+    if (types != kStringType || !whole.is_object()) return false;
+    TRIVIUM_ASSIGN_OR_RETURN(const Conditions conditions,
+                             ConditionsOf(whole, place));
+    // Of lengths alone, there is an opposite.
+    if (conditions.empty()) return false;
+    TRIVIUM_ASSIGN_OR_RETURN(CharDfa one, TextsOf(conditions, 0, -1, place));
+    if (texts.has_value()) {
+      TRIVIUM_ASSIGN_OR_RETURN(one, At(place, texts->Intersection(one, work_)));
+    }
+    texts = std::move(one);
+  }
+  return texts->empty();
 }
 
 absl::StatusOr<ExpressionId> SchemaCompiler::Tagged(const Schema& branch,
@@ -437,12 +466,11 @@ bool HasMarkedName(const Schema& value) {
   return false;
 }
 
-}  // namespace
-
-absl::StatusOr<Grammar> GrammarOfJsonSchema(std::string_view schema,
-                                            const JsonSchemaOptions& options,
-                                            const GrammarLimits& limits,
-                                            const AliveCheck& check_alive) {
+// Of a schema's values, or with `without` the bare texts of its strings.
+absl::StatusOr<Grammar> GrammarOfSchema(
+    std::string_view schema, const JsonSchemaOptions& options,
+    const GrammarLimits& limits, const AliveCheck& check_alive,
+    std::optional<std::string_view> without) {
   // Properties stay in the order in which they are declared, unlike
   // ParseJson's.
   const absl::Status checked =
@@ -463,13 +491,19 @@ absl::StatusOr<Grammar> GrammarOfJsonSchema(std::string_view schema,
                        "no name in a schema may begin with \\u0001 or \\u0002; "
                        "rename it");
   }
+  if (const absl::Status pointed = PointReferences(schema, &work, &root);
+      !pointed.ok()) {
+    return At("#", pointed);
+  }
   if (root.is_object()) {
-    // The name of the whole schema, which nothing here refers to.
+    // Names of the whole schema, which nothing refers to any more.
     root.erase("$id");
     root.erase("id");
   }
-  absl::StatusOr<Grammar> grammar =
-      SchemaCompiler(&root, options, limits, &work).Compile();
+  SchemaCompiler compiler(&root, options, limits, &work);
+  absl::StatusOr<Grammar> grammar = without.has_value()
+                                        ? compiler.CompileBareStrings(*without)
+                                        : compiler.Compile();
   if (!grammar.ok()) {
     const absl::Status status = WithPlaceIn(root, grammar.status());
     return absl::IsOutOfRange(status)
@@ -477,6 +511,22 @@ absl::StatusOr<Grammar> GrammarOfJsonSchema(std::string_view schema,
                : status;
   }
   return grammar;
+}
+
+}  // namespace
+
+absl::StatusOr<Grammar> GrammarOfJsonSchema(std::string_view schema,
+                                            const JsonSchemaOptions& options,
+                                            const GrammarLimits& limits,
+                                            const AliveCheck& check_alive) {
+  return GrammarOfSchema(schema, options, limits, check_alive, std::nullopt);
+}
+
+absl::StatusOr<Grammar> GrammarOfBareStrings(std::string_view schema,
+                                             std::string_view without,
+                                             const GrammarLimits& limits,
+                                             const AliveCheck& check_alive) {
+  return GrammarOfSchema(schema, {}, limits, check_alive, without);
 }
 
 absl::StatusOr<Grammar> GrammarOfJsonObject(const JsonSchemaOptions& options,

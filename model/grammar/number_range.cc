@@ -71,7 +71,7 @@ std::string Naturals(std::string low, const std::optional<std::string>& high) {
 absl::StatusOr<CharDfa> DfaOf(const std::string& expression, WorkBudget* work) {
   TRIVIUM_ASSIGN_OR_RETURN(
       const RegexNode node,
-      ParseRegex(expression, RegexDialect::kRe2, /*search=*/false));
+      ParseRegex(expression, RegexDialect::kRe2, /*search=*/false, work));
   return CharDfa::Create(node, work);
 }
 

@@ -77,6 +77,7 @@ void ParseStates::Add(Item item) {
 
 bool ParseStates::EndRules() {
   bool complete = false;
+  ends_unique_ = false;
   for (size_t i = 0; i < added_.size(); ++i) {
     const Item item = added_[i];
     if (!automaton_.MayEnd(item.at)) continue;
@@ -85,6 +86,7 @@ bool ParseStates::EndRules() {
       continue;
     }
     const RuleId rule = automaton_.RuleOf(item.at);
+    ends_unique_ = ends_unique_ || automaton_.rule(rule).unique;
     const std::vector<Waiting>& waiting = states_[item.origin].waiting;
     auto at = std::lower_bound(
         waiting.begin(), waiting.end(), rule,
@@ -139,7 +141,7 @@ ParseStates::Id ParseStates::Intern(bool complete) {
   std::sort(added_.begin(), added_.end(), [](const Item& a, const Item& b) {
     return std::tie(a.at, a.origin) < std::tie(b.at, b.origin);
   });
-  uint64_t hash = complete ? 1 : 2;
+  uint64_t hash = (complete ? 1 : 2) + (ends_unique_ ? 2 : 0);
   for (const Item& item : added_) {
     hash = MixHash(MixHash(hash, item.at), item.origin);
   }
@@ -148,7 +150,7 @@ ParseStates::Id ParseStates::Intern(bool complete) {
   for (; table_[slot] != kUnknown; slot = (slot + 1) & mask) {
     const State& state = states_[table_[slot]];
     if (state.hash == hash && state.complete == complete &&
-        state.kernel == added_) {
+        state.ends_unique == ends_unique_ && state.kernel == added_) {
       return table_[slot];
     }
   }
@@ -160,6 +162,7 @@ ParseStates::Id ParseStates::Intern(bool complete) {
   state.kernel = added_;
   state.hash = hash;
   state.complete = complete;
+  state.ends_unique = ends_unique_;
   if (2 * states_.size() > table_.size()) {
     table_.assign(2 * table_.size(), kUnknown);
     const size_t new_mask = table_.size() - 1;
@@ -184,6 +187,7 @@ void ParseStates::Close(Id id) {
     automaton_.ForEachCall(item.at, [&](RuleId rule, Position target) {
       state.waiting.push_back({rule, {target, item.origin}});
       const Automaton::Rule& called = automaton_.rule(rule);
+      state.begins_unique = state.begins_unique || called.unique;
       Add({called.start, kSelf});
       // A counted body that is empty need not be counted.
       if (called.nullable && !automaton_.IsCounted(target)) {

@@ -49,6 +49,13 @@ class ParseStates {
   Id Walk(Id state, std::string_view bytes);
 
   bool IsComplete(Id state) const { return states_[state].complete; }
+  // True if a rule of items that must differ has ended with the last byte.
+  bool EndsUnique(Id state) const { return states_[state].ends_unique; }
+  // True if such a rule may begin with the next byte.
+  bool BeginsUnique(Id state) {
+    Close(state);
+    return states_[state].begins_unique;
+  }
   // Positions from which the state goes on, each once, those of rules
   // that are called from them not included.
   std::vector<Position> Kernel(Id state) const;
@@ -86,6 +93,8 @@ class ParseStates {
     std::unique_ptr<Next> next;
     uint64_t hash = 0;
     bool complete = false;
+    bool ends_unique = false;
+    bool begins_unique = false;  // told when it is closed
   };
   static constexpr Id kSelf = ~Id{0};
   static constexpr Id kUnknown = ~Id{0};
@@ -96,7 +105,7 @@ class ParseStates {
   // Adds an item to `added_` unless it is there.
   void Add(Item item);
   // Ends the rules of the items in `added_`, and adds what goes on then.
-  // Returns true if a rule ends that began in kDead.
+  // Returns true if a rule ends that began in kDead. Sets ends_unique_.
   bool EndRules();
   void Close(Id id);
   Id Intern(bool complete);
@@ -114,6 +123,7 @@ class ParseStates {
   std::vector<uint32_t> slots_;   // open addressing: index in added_ ...
   std::vector<uint32_t> stamps_;  // ... if the stamp is round_
   uint32_t round_ = 0;
+  bool ends_unique_ = false;  // a rule of items that must differ has ended
 };
 
 }  // namespace trivium

@@ -8,11 +8,14 @@
 #include "base/status.h"
 #include "base/utf8.h"
 #include "fmt/format.h"
+#include "model/grammar/unicode_sets.h"
 
 namespace trivium {
 namespace {
 
 constexpr int kMostGroups = 100;  // inside of each other
+// The steps of reading a \p, which may have several hundred ranges.
+constexpr size_t kStepsPerProperty = 5000;
 
 const CodePointSet& Digits() {
   static const CodePointSet set({{'0', '9'}});
@@ -56,20 +59,50 @@ absl::Status ErrorAtByte(size_t at, std::string_view what) {
       fmt::format("byte {} of the expression: {}", at, what));
 }
 
-bool IsAssertion(const RegexNode& node) {
-  return node.kind == RegexNode::Kind::kBegin ||
-         node.kind == RegexNode::Kind::kEnd ||
-         node.kind == RegexNode::Kind::kAhead ||
-         node.kind == RegexNode::Kind::kNotAhead;
+RegexNode Assertion(RegexNode::Kind kind, size_t at, RegexNode part) {
+  RegexNode node;
+  node.kind = kind;
+  node.at = at;
+  node.parts.push_back(std::move(part));
+  return node;
+}
+
+// \b, or with `inside` \B: of the characters before and behind the place, one
+// is of a word, or else both or none are.
+RegexNode WordBorder(bool inside, size_t at) {
+  using Kind = RegexNode::Kind;
+  const auto both = [at](Kind behind, Kind ahead) {
+    RegexNode sequence;
+    for (const Kind kind : {behind, ahead}) {
+      sequence.parts.push_back(
+          Assertion(kind, at, Character(WordCharacters())));
+    }
+    return sequence;
+  };
+  RegexNode choice;
+  choice.kind = Kind::kChoice;
+  choice.parts = {
+      both(Kind::kBehind, inside ? Kind::kAhead : Kind::kNotAhead),
+      both(Kind::kNotBehind, inside ? Kind::kNotAhead : Kind::kAhead)};
+  return choice;
 }
 
 class RegexParser {
  public:
-  RegexParser(std::string_view text, RegexDialect dialect)
-      : text_(text), dialect_(dialect) {}
+  RegexParser(std::string_view text, RegexDialect dialect, WorkBudget* work)
+      : text_(text), dialect_(dialect), work_(work) {}
 
   absl::StatusOr<RegexNode> Parse() {
     if (!IsUtf8(text_)) return Error("is not UTF-8");
+    // Flags of the whole expression.
+    for (bool more = Take("(?"); more;) {
+      if (!TakeFlag()) {
+        at_ = 0;
+        ignore_case_ = dot_is_any_ = false;
+        break;
+      }
+      more = !Take(")");
+    }
     TRIVIUM_ASSIGN_OR_RETURN(RegexNode node, Choice(0));
     if (at_ < text_.size()) return Error("a ) without its (");
     return node;
@@ -81,6 +114,12 @@ class RegexParser {
   }
 
   bool Peek(char c) const { return at_ < text_.size() && text_[at_] == c; }
+  // True before a { that begins a count, or is not closed. Others stand for
+  // themselves.
+  bool PeekCount() const {
+    return Peek('{') && (at_ + 1 == text_.size() || text_[at_ + 1] == ',' ||
+                         (text_[at_ + 1] >= '0' && text_[at_ + 1] <= '9'));
+  }
   bool Take(std::string_view prefix) {
     if (!text_.substr(at_).starts_with(prefix)) return false;
     at_ += prefix.size();
@@ -119,16 +158,16 @@ class RegexParser {
       min = 1;
     } else if (Take("?")) {
       max = 1;
-    } else if (Peek('{')) {
+    } else if (PeekCount()) {
       TRIVIUM_RETURN_IF_ERROR(Count(&min, &max));
     } else {
       return absl::OkStatus();
     }
     if (IsAssertion(*atom)) {
-      return Error("^, $ and look-aheads cannot be repeated");
+      return Error("^, $ and look-around cannot be repeated");
     }
     Take("?");
-    if (Peek('*') || Peek('+') || Peek('?') || Peek('{')) {
+    if (Peek('*') || Peek('+') || Peek('?') || PeekCount()) {
       return Error("a repetition of a repetition; put it into (?:...)");
     }
     RegexNode repeat;
@@ -183,48 +222,75 @@ class RegexParser {
       node.kind = RegexNode::Kind::kEnd;
       return node;
     }
-    if (Take(".")) return Character(AnyCharacter(dialect_));
+    if (text_.substr(at_).starts_with("\\b") ||
+        text_.substr(at_).starts_with("\\B")) {
+      at_ += 2;
+      return WordBorder(text_[at_ - 1] == 'B', node.at);
+    }
+    if (Take(".")) {
+      return Character(dot_is_any_ ? CodePointSet::All()
+                                   : AnyCharacter(dialect_));
+    }
     if (Peek('(')) return Group(depth);
     if (Peek('[')) {
       TRIVIUM_ASSIGN_OR_RETURN(CodePointSet set, Class());
       return Character(std::move(set));
     }
-    if (Peek('*') || Peek('+') || Peek('?') || Peek('{')) {
+    if (Peek('*') || Peek('+') || Peek('?') || PeekCount()) {
       return Error("nothing to repeat before it");
     }
-    TRIVIUM_ASSIGN_OR_RETURN(CodePointSet set, OneCharacter(false));
-    return Character(std::move(set));
+    TRIVIUM_ASSIGN_OR_RETURN(const CodePointSet set, OneCharacter(false));
+    return Character(InAnyCase(set));
   }
 
   absl::StatusOr<RegexNode> Group(int depth) {
     const size_t begin = at_;
     Take("(");
-    std::optional<RegexNode::Kind> ahead;
+    std::optional<RegexNode::Kind> assertion;
+    const bool ignore_case = ignore_case_, dot_is_any = dot_is_any_;
     if (Take("?")) {
-      if (dialect_ == RegexDialect::kEcmaScript && (Peek('=') || Peek('!'))) {
-        ahead =
-            Take("=") ? RegexNode::Kind::kAhead : RegexNode::Kind::kNotAhead;
-        Take("!");
-      } else if (Take("P<") ||
-                 (Peek('<') && !text_.substr(at_).starts_with("<=") &&
-                  !text_.substr(at_).starts_with("<!") && Take("<"))) {
+      constexpr std::pair<std::string_view, RegexNode::Kind> kAssertions[] = {
+          {"=", RegexNode::Kind::kAhead},
+          {"!", RegexNode::Kind::kNotAhead},
+          {"<=", RegexNode::Kind::kBehind},
+          {"<!", RegexNode::Kind::kNotBehind}};
+      for (const auto& [sign, kind] : kAssertions) {
+        if (!Take(sign)) continue;
+        assertion = kind;
+        break;
+      }
+      if (assertion.has_value()) {
+      } else if (Take("P<") || Take("<")) {
         const size_t end = text_.find('>', at_);
         if (end == text_.npos) return Error("a name without its >");
         at_ = end + 1;
-      } else if (!Take(":")) {
-        return Error(
-            "look-behind, flags and conditions are not known; of groups with "
-            "(? only (?:...) and (?<name>...) are");
+      } else {
+        while (TakeFlag()) {
+        }
+        if (!Take(":")) {
+          return Error(
+              "of groups with (? only (?:...), (?<name>...), (?=...), "
+              "(?!...), (?<=...), (?<!...) and those with the flags i and s, "
+              "(?i:...), are known");
+        }
       }
     }
     TRIVIUM_ASSIGN_OR_RETURN(RegexNode node, Choice(depth + 1));
     if (!Take(")")) return Error("a ( without its )");
-    if (!ahead.has_value()) return node;
-    RegexNode assertion;
-    assertion.kind = *ahead;
-    assertion.at = begin;
-    assertion.parts.push_back(std::move(node));
-    return assertion;
+    ignore_case_ = ignore_case;
+    dot_is_any_ = dot_is_any;
+    if (!assertion.has_value()) return node;
+    return Assertion(*assertion, begin, std::move(node));
+  }
+
+  bool TakeFlag() {
+    if (Take("i")) return ignore_case_ = true;
+    if (Take("s")) return dot_is_any_ = true;
+    return false;
+  }
+
+  CodePointSet InAnyCase(const CodePointSet& set) const {
+    return ignore_case_ ? WithOtherCases(set) : set;
   }
 
   // Reads a character or an escape; with `in_class`, inside of brackets.
@@ -264,6 +330,15 @@ class RegexParser {
         return Hex(2);
       case 'u':
         return Hex(4);
+      case 'p':
+      case 'P':
+        return Property(c == 'P');
+      case 'c':
+        if (at_ < text_.size() && ((text_[at_] >= 'a' && text_[at_] <= 'z') ||
+                                   (text_[at_] >= 'A' && text_[at_] <= 'Z'))) {
+          return One(static_cast<char32_t>(text_[at_++]) % 32);
+        }
+        break;
       case '0':
         if (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9') break;
         return One(0);
@@ -281,12 +356,34 @@ class RegexParser {
     }
     at_ -= 2;
     return Error(fmt::format(
-        "the escape \\{} is not known; \\d \\w \\s \\n \\t \\r \\f \\v \\xHH "
-        "\\uHHHH and escaped punctuation are",
+        "the escape \\{} is not known; \\d \\w \\s \\b \\n \\t \\r \\f \\v "
+        "\\xHH "
+        "\\uHHHH \\p{{...}} and escaped punctuation are",
         static_cast<unsigned char>(c) < 0x80 ? std::string(1, c) : "..."));
   }
 
   static CodePointSet One(char32_t c) { return CodePointSet({{c, c}}); }
+
+  // Reads \p{L}, \p{Script=Greek} or \pL, behind the p.
+  absl::StatusOr<CodePointSet> Property(bool negated) {
+    std::string_view name = text_.substr(at_, 1);
+    if (Take("{")) {
+      const size_t end = text_.find('}', at_);
+      if (end == text_.npos) return Error("{ without its }");
+      name = text_.substr(at_, end - at_);
+      at_ = end + 1;
+    } else {
+      at_ += name.size();
+    }
+    if (!work_->Take(kStepsPerProperty)) return work_->status();
+    const auto set = PropertySet(name);
+    if (!set.has_value()) {
+      return Error(
+          "after \\p, a property of Unicode in braces is expected, such as L, "
+          "Lu, Letter, Script=Greek or Alphabetic");
+    }
+    return negated ? set->Complement() : *set;
+  }
 
   // Reads \xHH, \uHHHH or either with {H...}, behind the letter.
   absl::StatusOr<CodePointSet> Hex(int digits) {
@@ -333,15 +430,17 @@ class RegexParser {
       } else {
         TRIVIUM_ASSIGN_OR_RETURN(low, OneCharacter(true));
       }
-      const bool range =
-          Peek('-') && at_ + 1 < text_.size() && text_[at_ + 1] != ']';
+      const auto is_one = [](const CodePointSet& set) {
+        return set.ranges().size() == 1 &&
+               set.ranges()[0].first == set.ranges()[0].second;
+      };
+      // Beside \w and its like, - stands for itself: [\w-.].
+      const bool range = Peek('-') && at_ + 1 < text_.size() &&
+                         text_[at_ + 1] != ']' && is_one(low);
       if (range) {
         ++at_;
         TRIVIUM_ASSIGN_OR_RETURN(const CodePointSet high, OneCharacter(true));
-        if (low.ranges().size() != 1 || high.ranges().size() != 1 ||
-            low.ranges()[0].first != low.ranges()[0].second ||
-            high.ranges()[0].first != high.ranges()[0].second ||
-            low.ranges()[0].first > high.ranges()[0].first) {
+        if (!is_one(high) || low.ranges()[0].first > high.ranges()[0].first) {
           return Error("a range must go from a character to a later one");
         }
         ranges.push_back({low.ranges()[0].first, high.ranges()[0].first});
@@ -350,7 +449,7 @@ class RegexParser {
       }
     }
     if (!Take("]")) return Error("a [ without its ]");
-    CodePointSet set(std::move(ranges));
+    const CodePointSet set = InAnyCase(CodePointSet(std::move(ranges)));
     return negated ? set.Complement() : set;
   }
 
@@ -385,34 +484,19 @@ class RegexParser {
 
   const std::string_view text_;
   const RegexDialect dialect_;
+  WorkBudget* const work_;
   size_t at_ = 0;
+  bool ignore_case_ = false;  // (?i)
+  bool dot_is_any_ = false;   // (?s)
 };
 
-RegexNode AnyText() {
-  RegexNode any;
-  any.kind = RegexNode::Kind::kRepeat;
-  any.max = -1;
-  any.parts.push_back(Character(CodePointSet::All()));
-  return any;
-}
-
-// Returns the first ^, $ or look-ahead; null if there is none.
-const RegexNode* FirstAnchor(const RegexNode& node) {
-  if (IsAssertion(node)) return &node;
-  for (const RegexNode& part : node.parts) {
-    if (const RegexNode* anchor = FirstAnchor(part)) return anchor;
-  }
-  return nullptr;
-}
-
 // Takes ^ and $ away from the ends of each alternative. With `search`, any text
-// may stand where there was none.
-absl::Status Anchor(bool search, RegexNode* node) {
+// may stand where there was none. False if other assertions are left.
+bool TakeAnchors(bool search, RegexNode* node) {
   if (node->kind == RegexNode::Kind::kChoice) {
-    for (RegexNode& part : node->parts) {
-      TRIVIUM_RETURN_IF_ERROR(Anchor(search, &part));
-    }
-    return absl::OkStatus();
+    return std::all_of(
+        node->parts.begin(), node->parts.end(),
+        [search](RegexNode& part) { return TakeAnchors(search, &part); });
   }
   if (node->kind != RegexNode::Kind::kSequence) {
     RegexNode sequence;
@@ -421,10 +505,10 @@ absl::Status Anchor(bool search, RegexNode* node) {
   }
   std::vector<RegexNode>& parts = node->parts;
   // A group around all of an alternative.
-  if (parts.size() == 1 && FirstAnchor(parts[0]) != nullptr &&
+  if (parts.size() == 1 && HasAssertions(parts[0]) &&
       (parts[0].kind == RegexNode::Kind::kChoice ||
        parts[0].kind == RegexNode::Kind::kSequence)) {
-    return Anchor(search, &parts[0]);
+    return TakeAnchors(search, &parts[0]);
   }
   size_t begin = 0, end = parts.size();
   while (begin < end && parts[begin].kind == RegexNode::Kind::kBegin) ++begin;
@@ -435,72 +519,54 @@ absl::Status Anchor(bool search, RegexNode* node) {
   for (size_t i = begin; i < end; ++i) rest.push_back(std::move(parts[i]));
   if (search && !anchored_end) rest.push_back(AnyText());
   parts = std::move(rest);
-  const RegexNode* anchor = FirstAnchor(*node);
-  if (anchor == nullptr) return absl::OkStatus();
-  if (anchor->kind == RegexNode::Kind::kAhead ||
-      anchor->kind == RegexNode::Kind::kNotAhead) {
-    return ErrorAtByte(anchor->at,
-                       "look-around is known behind a ^ at the beginning of a "
-                       "pattern of a JSON schema only: ^(?=...) and ^(?!...)");
-  }
-  return ErrorAtByte(anchor->at,
-                     "^ and $ are known at the beginning and the end of an "
-                     "alternative only; put them there");
+  return !HasAssertions(*node);
 }
 
 }  // namespace
 
-namespace {
-
-// Takes the look-aheads behind a first ^ away. Each matches a text that begins
-// with what is in it.
-absl::Status TakeLookAheads(RegexNode* node, std::vector<LookAhead>* ahead) {
-  std::vector<RegexNode>& parts = node->parts;
-  if (node->kind != RegexNode::Kind::kSequence || parts.empty() ||
-      parts[0].kind != RegexNode::Kind::kBegin) {
-    return absl::OkStatus();
-  }
-  const auto is_ahead = [](const RegexNode& part) {
-    return part.kind == RegexNode::Kind::kAhead ||
-           part.kind == RegexNode::Kind::kNotAhead;
-  };
-  while (parts.size() > 1 && is_ahead(parts[1])) {
-    RegexNode texts = std::move(parts[1].parts[0]);
-    // ^ before each alternative.
-    const auto begin = [&](RegexNode alternative) {
-      RegexNode sequence;
-      sequence.parts.push_back(parts[0]);
-      if (alternative.kind == RegexNode::Kind::kSequence) {
-        for (RegexNode& part : alternative.parts) {
-          sequence.parts.push_back(std::move(part));
-        }
-      } else {
-        sequence.parts.push_back(std::move(alternative));
-      }
-      return sequence;
-    };
-    if (texts.kind == RegexNode::Kind::kChoice) {
-      for (RegexNode& part : texts.parts) part = begin(std::move(part));
-    } else {
-      texts = begin(std::move(texts));
-    }
-    TRIVIUM_RETURN_IF_ERROR(Anchor(/*search=*/true, &texts));
-    ahead->push_back(
-        {std::move(texts), parts[1].kind == RegexNode::Kind::kNotAhead});
-    parts.erase(parts.begin() + 1);
-  }
-  return absl::OkStatus();
+bool RegexNode::operator==(const RegexNode& other) const {
+  return kind == other.kind && set == other.set && min == other.min &&
+         max == other.max && parts == other.parts;
 }
 
-}  // namespace
+bool HasAssertions(const RegexNode& node) {
+  return IsAssertion(node) ||
+         std::any_of(node.parts.begin(), node.parts.end(), HasAssertions);
+}
+
+RegexNode AnyText() {
+  RegexNode any;
+  any.kind = RegexNode::Kind::kRepeat;
+  any.max = -1;
+  any.parts.push_back(Character(CodePointSet::All()));
+  return any;
+}
+
+RegexNode RegexOfText(std::string_view text) {
+  RegexNode sequence;
+  while (!text.empty()) {
+    const CodePoint point = FirstCodePoint(text);
+    text.remove_prefix(point.size);
+    RegexNode character;
+    character.kind = RegexNode::Kind::kCharacter;
+    character.set = CodePointSet({{point.value, point.value}});
+    sequence.parts.push_back(std::move(character));
+  }
+  return sequence;
+}
 
 absl::StatusOr<RegexNode> ParseRegex(std::string_view text,
                                      RegexDialect dialect, bool search,
-                                     std::vector<LookAhead>* ahead) {
-  TRIVIUM_ASSIGN_OR_RETURN(RegexNode node, RegexParser(text, dialect).Parse());
-  if (ahead != nullptr) TRIVIUM_RETURN_IF_ERROR(TakeLookAheads(&node, ahead));
-  TRIVIUM_RETURN_IF_ERROR(Anchor(search, &node));
-  return node;
+                                     WorkBudget* work) {
+  if (!work->Take(text.size())) return work->status();
+  TRIVIUM_ASSIGN_OR_RETURN(RegexNode node,
+                           RegexParser(text, dialect, work).Parse());
+  RegexNode anchored = node;
+  if (TakeAnchors(search, &anchored)) return anchored;
+  if (!search) return node;
+  RegexNode sequence;
+  sequence.parts = {AnyText(), std::move(node), AnyText()};
+  return sequence;
 }
 
 ExpressionId RegexExpression(const RegexNode& node,

@@ -101,25 +101,18 @@ absl::StatusOr<std::optional<Schema>> SchemaCompiler::FewValues(
 }
 
 // Each set of items that are written is a node.
-absl::StatusOr<ExpressionId> SchemaCompiler::UniqueArray(
+absl::StatusOr<std::optional<ExpressionId>> SchemaCompiler::UniqueArray(
     const Schema& items, const std::string& pointer, int64_t min, int64_t max,
     int depth) {
   const std::string place = Below(pointer, "uniqueItems");
-  const auto too_many = [&] {
-    return SchemaError(
-        place, fmt::format("is supported only if items is an enum, a const, "
-                           "booleans or integers between two bounds, with few "
-                           "enough of them that {} sets of items suffice, or "
-                           "with maxItems 1; leave it out",
-                           kMostUniqueSets));
-  };
+  const std::optional<ExpressionId> none;
   // The items' own errors come first.
   TRIVIUM_RETURN_IF_ERROR(
       Any(items, Below(pointer, "items"), depth + 1).status());
   TRIVIUM_ASSIGN_OR_RETURN(
       const std::optional<Schema> values,
       FewValues(items, Below(pointer, "items"), depth + 1));
-  if (!values.has_value()) return too_many();
+  if (!values.has_value()) return none;
   const int64_t most = max < 0 ? static_cast<int64_t>(values->size())
                                : std::min<int64_t>(max, values->size());
   if (min > most) {
@@ -147,7 +140,7 @@ absl::StatusOr<ExpressionId> SchemaCompiler::UniqueArray(
       if (next == set) continue;
       const auto [found, added] = nodes.try_emplace(next, 0);
       if (added) {
-        if (sets.size() == kMostUniqueSets) return too_many();
+        if (sets.size() == kMostUniqueSets) return none;
         found->second = graph.AddNode();
         sets.push_back(next);
       }
@@ -155,8 +148,125 @@ absl::StatusOr<ExpressionId> SchemaCompiler::UniqueArray(
                              size == 0 ? first[item] : further[item]});
     }
   }
-  return grammar_.AsRule(
-      text_.Enclosed("[", grammar_.Graph(std::move(graph)), min == 0, "]"));
+  return std::optional(grammar_.AsRule(
+      text_.Enclosed("[", grammar_.Graph(std::move(graph)), min == 0, "]")));
+}
+
+absl::StatusOr<std::optional<SchemaCompiler::UniqueItem>>
+SchemaCompiler::ItemInOneSpelling(const Schema& schema,
+                                  const std::string& pointer, int depth) {
+  const std::optional<UniqueItem> none;
+  TRIVIUM_ASSIGN_OR_RETURN(
+      const Schema whole,
+      document_.Merge(schema, Schema(true), pointer, depth));
+  if (!whole.is_object()) return none;
+  std::vector<ExpressionId> choices;
+  UniqueItem item = {};
+  if (const auto any = whole.find("anyOf"); any != whole.end()) {
+    Schema rest = whole;
+    rest.erase("anyOf");
+    if (SchemaDocument::Restricts(rest) || !any->is_array()) return none;
+    for (const Schema& part : *any) {
+      TRIVIUM_ASSIGN_OR_RETURN(const std::optional<UniqueItem> one,
+                               ItemInOneSpelling(part, pointer, depth + 1));
+      if (!one.has_value()) return none;
+      choices.push_back(one->texts);
+      // Values may be of several schemas.
+      item.values = std::max(item.values, one->values);
+    }
+    item.texts = grammar_.Choice(std::move(choices));
+    return std::optional(item);
+  }
+  TRIVIUM_ASSIGN_OR_RETURN(const JsonTypes types,
+                           document_.TypesOf(whole, pointer));
+  if (types == 0 || whole.contains("oneOf") || whole.contains(kVariants) ||
+      (types & (kArrayType | kObjectType)) != 0) {
+    return none;
+  }
+  if (whole.contains("enum") || whole.contains("const")) {
+    TRIVIUM_ASSIGN_OR_RETURN(const std::vector<Schema> listed,
+                             ListedValues(whole, pointer, types));
+    std::set<std::string> different;
+    for (const Schema& value : listed) {
+      // 1.0 is 1.
+      if (value.is_number_float() && TypeOf(value) == kIntegerType) return none;
+      choices.push_back(text_.Constant(value));
+      different.insert(value.dump());
+    }
+    item.texts = grammar_.Choice(std::move(choices));
+    item.values = static_cast<int64_t>(different.size());
+    return std::optional(item);
+  }
+  if ((types & kFractionType) != 0 || whole.contains(kExcluded) ||
+      whole.contains("multipleOf")) {
+    return none;
+  }
+  if (types & kStringType) {
+    one_spelling_ = true;
+    const auto texts = String(whole, pointer);
+    one_spelling_ = false;
+    TRIVIUM_RETURN_IF_ERROR(texts.status());
+    choices.push_back(*texts);
+    TRIVIUM_ASSIGN_OR_RETURN(const Conditions conditions,
+                             ConditionsOf(whole, pointer));
+    TRIVIUM_ASSIGN_OR_RETURN(const std::optional<int64_t> min,
+                             Natural(whole, "minLength", pointer));
+    TRIVIUM_ASSIGN_OR_RETURN(const std::optional<int64_t> max,
+                             Natural(whole, "maxLength", pointer));
+    if (!conditions.empty()) {
+      TRIVIUM_ASSIGN_OR_RETURN(
+          const CharDfa dfa,
+          TextsOf(conditions, min.value_or(0), max.value_or(-1), pointer));
+      item.values += dfa.Count();
+    } else {
+      item.values += max == 0 ? 1 : int64_t{kLastCodePoint};
+    }
+  }
+  if (types & kIntegerType) {
+    TRIVIUM_ASSIGN_OR_RETURN(const ExpressionId number,
+                             Number(whole, pointer, /*integer=*/true));
+    choices.push_back(number);
+    TRIVIUM_ASSIGN_OR_RETURN(const NumberBounds bounds,
+                             BoundsOf(whole, pointer, /*integer=*/true));
+    item.values +=
+        bounds.least.has_value() && bounds.greatest.has_value()
+            ? std::min(*bounds.greatest - *bounds.least + 1, int64_t{1} << 40)
+            : int64_t{1} << 40;
+  }
+  if (types & kBooleanType) {
+    choices.push_back(text_.Boolean());
+    item.values += 2;
+  }
+  if (types & kNullType) {
+    choices.push_back(text_.Null());
+    item.values += 1;
+  }
+  item.texts = grammar_.Choice(std::move(choices));
+  return std::optional(item);
+}
+
+absl::StatusOr<ExpressionId> SchemaCompiler::UniqueItemRule(
+    const Schema& schema, const std::string& pointer, int64_t min, int depth) {
+  const std::string place = Below(pointer, "uniqueItems");
+  TRIVIUM_ASSIGN_OR_RETURN(
+      const std::optional<UniqueItem> item,
+      ItemInOneSpelling(schema, Below(pointer, "items"), depth + 1));
+  if (!item.has_value()) {
+    return SchemaError(
+        place,
+        "is supported for items that are strings, integers, booleans or null, "
+        "or an enum of these, and with maxItems 1; leave it out");
+  }
+  if (item->values < min) {
+    return NothingMeets(
+        place, fmt::format("there may be only {} different items, of which "
+                           "minItems asks for more",
+                           item->values));
+  }
+  const RuleId rule = grammar_.AddRule();
+  grammar_.Define(rule, item->texts);
+  grammar_.SetUnique(rule);
+  return grammar_.Rule(rule);
 }
 
 // Node (i, c): i items are written, of which at least c are those that are
@@ -255,14 +365,19 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Array(const Schema& schema,
   if (schema.contains("contains")) {
     return Containing(schema, pointer, min, max, depth);
   }
+  std::optional<ExpressionId> unique_item;
   if (const auto unique = schema.find("uniqueItems");
       unique != schema.end() && *unique != Schema(false) &&
       (max < 0 || max > 1)) {
     const auto items = schema.find("items");
-    return UniqueArray(schema.contains("prefixItems") || items == schema.end()
-                           ? Schema(true)
-                           : *items,
-                       pointer, min, max, depth);
+    const Schema item = schema.contains("prefixItems") || items == schema.end()
+                            ? Schema(true)
+                            : *items;
+    TRIVIUM_ASSIGN_OR_RETURN(const std::optional<ExpressionId> few,
+                             UniqueArray(item, pointer, min, max, depth));
+    if (few.has_value()) return *few;
+    TRIVIUM_ASSIGN_OR_RETURN(unique_item,
+                             UniqueItemRule(item, pointer, min, depth));
   }
   // Until 2019, a list of items was what prefixItems is now.
   auto prefix = schema.find("prefixItems");
@@ -296,8 +411,8 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Array(const Schema& schema,
     return SchemaError(Below(pointer, rest_keyword),
                        "must be a schema beside the list of the first ones");
   }
-  ExpressionId rest = text_.Value();
-  if (items != schema.end()) {
+  ExpressionId rest = unique_item.value_or(text_.Value());
+  if (items != schema.end() && !unique_item.has_value()) {
     TRIVIUM_ASSIGN_OR_RETURN(
         rest, Any(*items, Below(pointer, rest_keyword), depth + 1));
     if (*items == Schema(false)) {

@@ -31,8 +31,13 @@ class SchemaCompiler {
                  const GrammarLimits& limits, WorkBudget* work);
 
   absl::StatusOr<Grammar> Compile();
+  // GrammarOfBareStrings.
+  absl::StatusOr<Grammar> CompileBareStrings(std::string_view without);
 
  private:
+  absl::StatusOr<ExpressionId> BareStrings(const Schema& schema,
+                                           const std::string& pointer,
+                                           std::string_view without, int depth);
   // The schema's JSON texts. `depth` counts the schemas around it since the
   // last reference.
   absl::StatusOr<ExpressionId> Any(const Schema& schema,
@@ -52,6 +57,9 @@ class SchemaCompiler {
   absl::StatusOr<std::vector<bool>> Exclude(const Schema& given,
                                             const std::string& place, int depth,
                                             std::vector<Schema>* branches);
+  // True if both schemas are of strings, and no string meets both.
+  absl::StatusOr<bool> DisjointTexts(const Schema& a, const Schema& b,
+                                     const std::string& place, int depth);
   // A schema of anyOf or oneOf that OpenAPI's discriminator tells by the
   // property `tag`: a value must have it. Sets `whole` to the schema that says
   // so.
@@ -66,8 +74,8 @@ class SchemaCompiler {
   absl::StatusOr<std::vector<Schema>> ListedValues(const Schema& schema,
                                                    const std::string& pointer,
                                                    JsonTypes types);
-  // The other keywords of a schema that lists its values. Formats, and keywords
-  // of arrays and objects, are not supported there.
+  // The other keywords of a schema that lists its values. Those of arrays and
+  // objects are not supported there.
   struct ListedConditions {
     std::optional<CharDfa> texts;        // of strings
     int64_t shortest = 0, longest = -1;  // in characters; -1: without limit
@@ -87,6 +95,23 @@ class SchemaCompiler {
   using Conditions = std::vector<Condition>;
   absl::StatusOr<Conditions> ConditionsOf(const Schema& schema,
                                           const std::string& pointer);
+  // The texts that meet the conditions, of which there are some, and the bounds
+  // of their length; `max` is the one that ToExpression is to count, -1: none.
+  struct BoundedTexts {
+    CharDfa texts;
+    int32_t max = -1;
+  };
+  absl::StatusOr<BoundedTexts> BoundedTextsOf(const Conditions& conditions,
+                                              int64_t min,
+                                              std::optional<int64_t> max,
+                                              const std::string& pointer);
+  // The bounds of the lengths of strings.
+  struct Lengths {
+    int64_t min = 0;
+    std::optional<int64_t> max;
+  };
+  absl::StatusOr<Lengths> LengthsOf(const Schema& schema,
+                                    const std::string& pointer);
   // The texts of so many characters, max -1: any, that meet the conditions, of
   // which there are some.
   absl::StatusOr<CharDfa> TextsOf(const Conditions& conditions, int64_t min,
@@ -118,10 +143,24 @@ class SchemaCompiler {
   absl::StatusOr<std::optional<Schema>> FewValues(const Schema& schema,
                                                   const std::string& pointer,
                                                   int depth);
-  // Arrays of min .. max different items, max -1: of any number.
-  absl::StatusOr<ExpressionId> UniqueArray(const Schema& items,
-                                           const std::string& pointer,
-                                           int64_t min, int64_t max, int depth);
+  // Arrays of min .. max different items of a few values, max -1: of any
+  // number; nothing if there are too many values.
+  absl::StatusOr<std::optional<ExpressionId>> UniqueArray(
+      const Schema& items, const std::string& pointer, int64_t min, int64_t max,
+      int depth);
+  // An item that must differ from others, in one spelling, and a number of
+  // values that it has at least.
+  struct UniqueItem {
+    ExpressionId texts;
+    int64_t values;
+  };
+  // Nothing if the schema has lists, objects or fractions.
+  absl::StatusOr<std::optional<UniqueItem>> ItemInOneSpelling(
+      const Schema& schema, const std::string& pointer, int depth);
+  // A rule of items that must differ (Grammar::SetUnique), at least `min`.
+  absl::StatusOr<ExpressionId> UniqueItemRule(const Schema& schema,
+                                              const std::string& pointer,
+                                              int64_t min, int depth);
   absl::StatusOr<ExpressionId> Object(const Schema& schema,
                                       const std::string& pointer, int depth);
 
@@ -173,6 +212,7 @@ class SchemaCompiler {
   Grammar grammar_;
   JsonText text_;
   int variants_ = 0;                     // of conditions, around the schema
+  bool one_spelling_ = false;            // of strings: escapes only if needed
   std::map<std::string, RuleId> rules_;  // of references
   struct Pending {
     std::string reference;

@@ -471,6 +471,21 @@ absl::StatusOr<bool> SchemaDocument::Disjoint(const Schema& first,
   TRIVIUM_ASSIGN_OR_RETURN(const JsonTypes left, TypesOf(a, pointer));
   TRIVIUM_ASSIGN_OR_RETURN(const JsonTypes right, TypesOf(b, pointer));
   if ((left & right) == 0) return true;
+  // A choice has no value of the other schema if none of its schemas has one.
+  for (const auto& [choice, other] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+    for (const char* keyword : {"anyOf", "oneOf"}) {
+      const auto schemas = choice->find(keyword);
+      if (schemas == choice->end() || !schemas->is_array()) continue;
+      bool all = !schemas->empty();
+      for (const Schema& schema : *schemas) {
+        TRIVIUM_ASSIGN_OR_RETURN(const bool disjoint,
+                                 Disjoint(schema, *other, pointer, depth + 1));
+        all = all && disjoint;
+        if (!all) break;
+      }
+      if (all) return true;
+    }
+  }
   const Schema a_values = ListedValues(a), b_values = ListedValues(b);
   if (!a_values.is_null() && !b_values.is_null()) {
     const std::set<nlohmann::json> values = ValuesIn(b_values);

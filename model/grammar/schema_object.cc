@@ -263,10 +263,8 @@ absl::StatusOr<const CharDfa*> SchemaCompiler::NamesOf(
   if (found != patterns_.end()) return &found->second;
   const std::string place = Below(Below(pointer, "patternProperties"), pattern);
   const auto node =
-      ParseRegex(pattern, RegexDialect::kEcmaScript, /*search=*/true);
-  if (!node.ok()) {
-    return SchemaError(place, std::string(node.status().message()));
-  }
+      ParseRegex(pattern, RegexDialect::kEcmaScript, /*search=*/true, work_);
+  if (!node.ok()) return At(place, node.status());
   TRIVIUM_ASSIGN_OR_RETURN(CharDfa names,
                            At(place, CharDfa::Create(*node, work_)));
   return &patterns_.emplace(pattern, std::move(names)).first->second;

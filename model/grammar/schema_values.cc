@@ -23,19 +23,6 @@ constexpr int64_t kMostCounted = 1 << 27;
 // Beyond them a reader that has doubles sees another integer.
 constexpr int kMultipleDigits = 15;
 
-RegexNode RegexOfText(std::string_view text) {
-  RegexNode sequence;
-  while (!text.empty()) {
-    const CodePoint point = FirstCodePoint(text);
-    text.remove_prefix(point.size);
-    RegexNode character;
-    character.kind = RegexNode::Kind::kCharacter;
-    character.set = CodePointSet({{point.value, point.value}});
-    sequence.parts.push_back(std::move(character));
-  }
-  return sequence;
-}
-
 }  // namespace
 
 absl::StatusOr<std::optional<int64_t>> SchemaCompiler::Natural(
@@ -68,7 +55,7 @@ ExpressionId SchemaCompiler::Quoted(const RegexNode& texts) {
       &grammar_));
 }
 
-absl::StatusOr<ExpressionId> SchemaCompiler::String(
+absl::StatusOr<SchemaCompiler::Lengths> SchemaCompiler::LengthsOf(
     const Schema& schema, const std::string& pointer) {
   TRIVIUM_ASSIGN_OR_RETURN(const std::optional<int64_t> min,
                            Natural(schema, "minLength", pointer));
@@ -81,34 +68,54 @@ absl::StatusOr<ExpressionId> SchemaCompiler::String(
   if (max.has_value() && min.value_or(0) > *max) {
     return NothingMeets(Below(pointer, "maxLength"), "is less than minLength");
   }
+  return Lengths{min.value_or(0), max};
+}
+
+absl::StatusOr<ExpressionId> SchemaCompiler::String(
+    const Schema& schema, const std::string& pointer) {
+  TRIVIUM_ASSIGN_OR_RETURN(const Lengths lengths, LengthsOf(schema, pointer));
+  const auto& [min, max] = lengths;
   TRIVIUM_ASSIGN_OR_RETURN(const Conditions conditions,
                            ConditionsOf(schema, pointer));
-  const bool bounded = min.value_or(0) > 0 || max.has_value();
+  const bool bounded = min > 0 || max.has_value();
   if (conditions.empty()) {
-    if (!bounded) return text_.String();
+    if (!bounded && !one_spelling_) return text_.String();
     return Quoted(grammar_.Repeat(
-        text_.Character(), static_cast<int32_t>(min.value_or(0)),
+        one_spelling_ ? text_.Encode(CodePointSet::All()) : text_.Character(),
+        static_cast<int32_t>(min),
         max.has_value()
             ? static_cast<int32_t>(std::min<int64_t>(*max, kMaxRepetitions))
             : -1));
   }
-  if (conditions.size() == 1 && !conditions[0].negative && !bounded) {
+  if (conditions.size() == 1 && !conditions[0].negative && !bounded &&
+      !HasAssertions(conditions[0].texts)) {
     return Quoted(conditions[0].texts);
   }
-  TRIVIUM_ASSIGN_OR_RETURN(const CharDfa texts,
-                           TextsOf(conditions, min.value_or(0), -1, pointer));
+  TRIVIUM_ASSIGN_OR_RETURN(const BoundedTexts texts,
+                           BoundedTextsOf(conditions, min, max, pointer));
+  return Quoted(texts.texts, texts.max);
+}
+
+absl::StatusOr<SchemaCompiler::BoundedTexts> SchemaCompiler::BoundedTextsOf(
+    const Conditions& conditions, int64_t min, std::optional<int64_t> max,
+    const std::string& pointer) {
+  BoundedTexts bounded;
+  TRIVIUM_ASSIGN_OR_RETURN(bounded.texts,
+                           TextsOf(conditions, min, -1, pointer));
+  const CharDfa& texts = bounded.texts;
   if (texts.empty() || (max.has_value() && texts.Shortest() > *max)) {
     return NothingMeets(pointer, "no string meets all of its keywords");
   }
   // A bound that no text reaches need not be counted.
   const std::optional<int64_t> longest = texts.Longest();
   if (!max.has_value() || (longest.has_value() && *longest <= *max)) {
-    return Quoted(texts);
+    return bounded;
   }
   const int64_t most = std::max<int64_t>(
       texts.Shortest(), kMostCounted / static_cast<int64_t>(texts.size()));
-  return Quoted(texts, static_cast<int32_t>(
-                           std::min({*max, most, int64_t{kMaxRepetitions}})));
+  bounded.max =
+      static_cast<int32_t>(std::min({*max, most, int64_t{kMaxRepetitions}}));
+  return bounded;
 }
 
 absl::StatusOr<SchemaCompiler::Conditions> SchemaCompiler::ConditionsOf(
@@ -139,21 +146,19 @@ absl::StatusOr<SchemaCompiler::Conditions> SchemaCompiler::ConditionsOf(
       }
       expression = *known;
     }
-    std::vector<LookAhead> ahead;
-    auto node = ParseRegex(expression, RegexDialect::kEcmaScript, is_pattern,
-                           is_pattern ? &ahead : nullptr);
+    auto node =
+        ParseRegex(expression, RegexDialect::kEcmaScript, is_pattern, work_);
     if (!node.ok()) return At(place, node.status());
     conditions.push_back({place, *std::move(node)});
-    for (LookAhead& also : ahead) {
-      conditions.push_back({place, std::move(also.texts), also.negative});
-    }
   }
   if (!SchemaDocument::ComesOfConditions(schema)) return conditions;
   if (const auto other = schema.find(kOtherPatterns);
       other != schema.end() && other->is_array()) {
     for (const Schema& pattern : *other) {
       const std::string& text = pattern.get_ref<const std::string&>();
-      auto node = ParseRegex(text, RegexDialect::kEcmaScript, /*search=*/true);
+      auto node =
+          ParseRegex(text, RegexDialect::kEcmaScript, /*search=*/true, work_);
+      if (!work_->status().ok()) return At(pointer, work_->status());
       if (!node.ok()) {
         return SchemaError(
             pointer, fmt::format("the pattern {}, which must not match: {}",
@@ -208,7 +213,7 @@ SchemaCompiler::ConditionsOfListed(const Schema& schema,
       continue;
     }
     if (key == "minLength" || key == "maxLength" || key == "pattern" ||
-        key == kFurtherPatterns || key == kOtherPatterns) {
+        key == "format" || key == kFurtherPatterns || key == kOtherPatterns) {
       of_strings = true;
     } else if (key.ends_with("inimum") || key.ends_with("aximum")) {
       of_numbers = true;

@@ -6,8 +6,11 @@
 #include "base/status.h"
 #include "base/utf8.h"
 #include "fmt/format.h"
+#include "model/grammar/char_dfa.h"
+#include "model/grammar/code_points.h"
 #include "model/grammar/frontends.h"
 #include "model/grammar/regex_syntax.h"
+#include "model/grammar/work_budget.h"
 
 namespace trivium {
 namespace {
@@ -29,13 +32,19 @@ absl::StatusOr<Grammar> GrammarOfRegex(std::string_view expression,
         fmt::format("an expression of {} bytes is too long, give at most {}",
                     expression.size(), limits.text_bytes));
   }
+  WorkBudget work(limits.work);
   TRIVIUM_ASSIGN_OR_RETURN(
       const RegexNode node,
-      ParseRegex(expression, RegexDialect::kRe2, /*search=*/false));
+      ParseRegex(expression, RegexDialect::kRe2, /*search=*/false, &work));
   Grammar grammar(limits);
   const auto encode = [&](const CodePointSet& set) {
     return Utf8Expression(set, &grammar);
   };
+  if (HasAssertions(node)) {
+    TRIVIUM_ASSIGN_OR_RETURN(const CharDfa texts, CharDfa::Create(node, &work));
+    const ExpressionId root = texts.ToExpression(encode, &grammar);
+    return WithRoot(std::move(grammar), root);
+  }
   const ExpressionId root = RegexExpression(node, encode, &grammar);
   return WithRoot(std::move(grammar), root);
 }

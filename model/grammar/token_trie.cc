@@ -20,6 +20,21 @@ uint32_t PlainCharacters(const std::string& text) {
   return IsUtf8(text) ? characters : 0;
 }
 
+// True if the text has a comma, with anything before it or the beginning of a
+// scalar behind it.
+bool IsAcrossItems(std::string_view text) {
+  constexpr std::string_view kSpace = " \n\r\t";
+  for (size_t at = text.find(','); at != text.npos; at = text.find(',', at)) {
+    if (text.find_first_not_of(kSpace) < at) return true;
+    at = text.find_first_not_of(kSpace, at + 1);
+    if (at == text.npos) return false;
+    if (std::string_view("\"-0123456789ntf").find(text[at]) != text.npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 bool TokenMask::Empty() const {
@@ -102,6 +117,7 @@ TokenTrie::TokenTrie(std::vector<std::string> tokens,
   std::vector<int32_t> others;
   std::vector<std::pair<uint32_t, int32_t>> lengths;
   for (const int32_t id : ids) {
+    if (IsAcrossItems(tokens_[id])) across_items_.push_back(id);
     if (const uint32_t characters = PlainCharacters(tokens_[id])) {
       plain_.Set(id);
       lengths.push_back({characters, id});

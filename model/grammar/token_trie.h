@@ -90,6 +90,10 @@ class TokenTrie {
   // Sets the plain tokens of at most so many characters.
   void AddPlain(uint32_t most_characters, TokenMask* mask) const;
 
+  // The tokens that may end an item of an array and go on: those with a comma
+  // and something before it, or the beginning of a scalar behind it.
+  std::span<const int32_t> across_items() const { return across_items_; }
+
   size_t tokens() const { return tokens_.size(); }
   const std::string& bytes(int32_t token) const { return tokens_[token]; }
   std::span<const int32_t> end_ids() const { return end_ids_; }
@@ -102,6 +106,7 @@ class TokenTrie {
   std::vector<int32_t> end_ids_;
   TokenNodes all_, not_plain_;
   TokenMask plain_;
+  std::vector<int32_t> across_items_;
   std::vector<int32_t> by_length_;     // plain tokens, short ones first
   std::vector<uint32_t> length_ends_;  // [c]: where those of c characters end
   uint32_t longest_ = 0;

@@ -9,6 +9,8 @@
 #include <climits>
 #include <functional>
 #include <map>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -102,11 +104,14 @@ class AnthropicPromptReader {
     if (!parallel) chat_->set_parallel_tool_calls(false);
   }
 
-  void ReadOutputConfig(v1::DecodingOptions* decoding) {
+  // Returns the effort that thoughts are worth, if the request tells it.
+  std::optional<std::string> ReadOutputConfig(v1::DecodingOptions* decoding) {
     const json* const value = fields_->Value("output_config");
-    if (value == nullptr) return;
+    if (value == nullptr) return std::nullopt;
     JsonFields config(*value, "output_config.");
-    config.Only("effort", {}, kNotForAnthropic);
+    config.Only("effort", {"low", "medium", "high", "xhigh", "max"},
+                "must be low, medium, high, xhigh or max");
+    const auto effort = config.String("effort");
     if (const json* const form = config.Value("format")) {
       JsonFields format(*form, "output_config.format.");
       format.Require("type");
@@ -123,6 +128,7 @@ class AnthropicPromptReader {
       }
     }
     fields_->Keep(config.Done());
+    return effort;
   }
 
  private:
@@ -399,14 +405,17 @@ ChatThinking ReadAnthropicPrompt(std::string_view body, JsonFields* fields,
   reader.ReadMessages();
   reader.ReadTools();
   reader.ReadToolChoice();
-  reader.ReadOutputConfig(request->mutable_decoding());
+  const auto effort = reader.ReadOutputConfig(request->mutable_decoding());
   // Servers of tools, rooms for their files, and what to forget of a long chat.
   for (const char* const name :
        {"mcp_servers", "container", "context_management"}) {
     fields->Only(name, {json::array(), json::object()}, kNotForAnthropic);
   }
   fields->Ignore(kAnthropicShape, ignored, {"cache_control"});
-  return ReadAnthropicThinking(fields, chat);
+  ChatThinking thinking = ReadAnthropicThinking(fields, chat);
+  // Without thoughts it changes nothing.
+  if (thinking.on.value_or(false)) thinking.effort = effort;
+  return thinking;
 }
 
 AnthropicOptions ReadAnthropicOptions(JsonFields* fields,

@@ -83,9 +83,7 @@ class Walker {
                            {"walks", ordered_json::array()}};
     if (line.contains("texts")) {
       for (const std::string text : line.at("texts")) {
-        ParseStates states(&constraint->automaton(), kStateBytes);
-        answer["accepts"].push_back(
-            states.IsComplete(states.Walk(states.Start(), text)));
+        answer["accepts"].push_back(Accepts(constraint, text));
       }
     }
     std::mt19937_64 random(line.value("seed", uint64_t{0}));
@@ -100,6 +98,12 @@ class Walker {
   }
 
  private:
+  static bool Accepts(const std::shared_ptr<const Constraint>& constraint,
+                      const std::string& text) {
+    ConstraintMatcher matcher(constraint);
+    return matcher.IsComplete(matcher.Walk(matcher.Start(), text));
+  }
+
   static ordered_json Error(const absl::Status& status) {
     return {{"error", std::string(status.message())}};
   }
@@ -144,7 +148,8 @@ class Walker {
     ParseStates states(&constraint->automaton(), kStateBytes);
     const ParseStates::Id at = states.Walk(states.Start(), text);
     const std::string rest = completion->After(at, &states);
-    if (!states.IsComplete(states.Walk(at, rest))) return {{"open", text}};
+    // The end that was found may have items again that must differ.
+    if (!Accepts(constraint, text + rest)) return {{"open", text}};
     return {{"text", text + rest}, {"ended", false}, {"cut", text.size()}};
   }
 

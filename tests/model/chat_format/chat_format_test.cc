@@ -7,10 +7,12 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "base/utf8.h"
+#include "fmt/format.h"
 #include "model/chat_format/answer_grammar.h"
 #include "model/chat_format/chat_reader.h"
 #include "model/chat_format/text_units.h"
@@ -412,6 +414,70 @@ TEST(ToolGrammarTest, OneToolAndBehindTheMark) {
                       "</tool_call>"));
 }
 
+// What pydantic and servers of tools write is held where a model writes its
+// parameters as bare text: strings as they are, the rest as JSON.
+TEST(ToolGrammarTest, HoldsBareParameters) {
+  const auto tools = ParseChatTools(R"j([{"type": "function", "function": {
+      "name": "f", "parameters": {"type": "object", "title": "F",
+        "$defs": {"Unit": {"enum": ["c", "f</parameter>"]},
+                  "Node": {"type": "array", "uniqueItems": true,
+                           "items": {"type": "string"}}},
+        "properties": {
+          "date": {"type": "string", "format": "date"},
+          "zip": {"anyOf": [{"type": "string", "pattern": "^[0-9]+$"},
+                            {"type": "null"}], "default": null},
+          "unit": {"allOf": [{"$ref": "#/$defs/Unit"}]},
+          "set": {"$ref": "#/$defs/Node"},
+          "count": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+          "key": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+          "any": {"type": ["string", "null"]}}}}}])j");
+  ASSERT_TRUE(tools.ok()) << tools.status();
+  const ChatFormat format = Learned(kParameters);
+  const auto constraint = ConstraintOf(GrammarOfToolCalls(format, *tools, {}));
+  ASSERT_NE(constraint, nullptr);
+  const auto call = [](std::string_view name, std::string_view value) {
+    return fmt::format(
+        "<tool_call>\n<function=f>\n<parameter={}>\n{}\n</parameter>\n"
+        "</function>\n</tool_call>",
+        name, value);
+  };
+  const std::tuple<const char*, const char*, const char*> held[] = {
+      {"date", "2024-02-29", "\"2024-02-29\""},
+      {"zip", "8001", "\"8001\""},
+      {"zip", "null", "null"},
+      {"unit", "c", "\"c\""},
+      {"set", "[\"a\", \"b\"]", "[\"a\", \"b\"]"},
+      {"count", "3", "3"},
+      {"count", "null", "null"},
+      {"key", "3", "3"},
+      {"key", "\"3\"", "\"3\""},
+      {"any", "7 \"x\"", "\"7 \\\"x\\\"\""},
+      {"any", "null", "null"}};
+  for (const auto& [name, value, read] : held) {
+    const std::string text = call(name, value);
+    EXPECT_TRUE(Accepts(*constraint, text)) << text;
+    const ReadMessage message = ReadChatMessage(format, *tools, false, text);
+    ASSERT_EQ(message.calls.size(), 1u) << text;
+    EXPECT_EQ(message.calls[0].arguments,
+              fmt::format("{{\"{}\": {}}}", name, read));
+  }
+  for (const auto& [name, value] : {std::pair("date", "2023-02-29"),
+                                    {"date", "x"},
+                                    {"zip", "x"},
+                                    {"unit", "d"},
+                                    {"unit", "f</parameter>"},
+                                    {"count", "x"},
+                                    {"key", "x"},
+                                    {"set", "[1]"},
+                                    {"set", "null"}}) {
+    EXPECT_FALSE(Accepts(*constraint, call(name, value))) << name << value;
+  }
+  // The items of a set differ in calls, too.
+  ConstraintMatcher matcher(constraint);
+  EXPECT_EQ(matcher.Walk(matcher.Start(), call("set", "[\"a\",\"a\"]")),
+            ConstraintMatcher::State{});
+}
+
 TEST(ToolGrammarTest, RefusesWhatCannotBeHeld) {
   const ChatFormat parameters = Learned(kParameters);
   const auto tools = [](const char* schema) {
@@ -421,7 +487,7 @@ TEST(ToolGrammarTest, RefusesWhatCannotBeHeld) {
         schema + "}}}}]");
   };
   EXPECT_THAT(GrammarOfToolCalls(parameters, tools(R"({"type": "string",
-                                  "pattern": "^a$"})"),
+                                  "pattern": "(a)\\1"})"),
                                  {}),
               IsError(kInvalidArgument,
                       "tools[0].function.parameters: #/properties/a"));

@@ -45,10 +45,13 @@ inline std::shared_ptr<const Constraint> ConstraintOf(
   return std::make_shared<Constraint>(*std::move(automaton), std::move(trie));
 }
 
-// True if the constraint's bytes can be `text`, complete.
-inline bool Accepts(const Constraint& constraint, std::string_view text) {
-  ParseStates states(&constraint.automaton(), 256 << 20);
+// True if the automaton's bytes can be `text`, complete.
+inline bool Accepts(const Automaton& automaton, std::string_view text) {
+  ParseStates states(&automaton, 256 << 20);
   return states.IsComplete(states.Walk(states.Start(), text));
+}
+inline bool Accepts(const Constraint& constraint, std::string_view text) {
+  return Accepts(constraint.automaton(), text);
 }
 
 // Chooses tokens of the masks until an end token. Prefers one that ends the

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "fmt/format.h"
 #include "model/grammar/frontends.h"
 #include "nlohmann/json.hpp"
 #include "tests/model/grammar/grammar_tools.h"
@@ -161,6 +162,81 @@ TEST(JsonSchemaTest, Formats) {
   }
 }
 
+TEST(JsonSchemaTest, ReferencesByName) {
+  // Each list holds integers and such lists.
+  for (const char* schema :
+       {R"({"$id":"https://a.example/list","type":"array","items":{"anyOf":[
+            {"$ref":"https://a.example/list#/$defs/leaf"},
+            {"$ref":"https://a.example/list"}]},
+            "$defs":{"leaf":{"type":"integer"}}})",
+        R"({"type":"array","items":{"anyOf":[{"$ref":"#leaf"},{"$ref":"#"}]},
+            "$defs":{"50% a/b":{"$anchor":"leaf","type":"integer"}}})",
+        R"({"$id":"List","type":"array","items":{"anyOf":[{"$ref":"leaf"},
+            {"$ref":"List"}]},
+            "$defs":{"leaf":{"$id":"leaf","$ref":"#/$defs/n",
+                             "$defs":{"n":{"type":"integer"}}}}})",
+        R"({"$ref":"#/$defs/list","$defs":{"list":{"$id":"l","type":"array",
+            "items":{"anyOf":[{"type":"integer"},{"$ref":"#"}]}}}})",
+        R"({"$dynamicAnchor":"node","type":"array","items":{"anyOf":[
+            {"type":"integer"},{"$dynamicRef":"#node"}]}})",
+        R"({"$recursiveAnchor":true,"type":"array","items":{"anyOf":[
+            {"type":"integer"},{"$recursiveRef":"#"}]}})",
+        R"({"$schema":"http://json-schema.org/draft-04/schema#","id":"List",
+            "type":"array","items":{"anyOf":[{"$ref":"#leaf"},
+            {"$ref":"List"}]},
+            "definitions":{"a":{"id":"#leaf","type":"integer"}}})"}) {
+    const auto constraint = ConstraintOf(GrammarOfJsonSchema(schema));
+    ASSERT_NE(constraint, nullptr) << schema;
+    EXPECT_TRUE(Accepts(*constraint, "[1,[2,[]]]")) << schema;
+    EXPECT_FALSE(Accepts(*constraint, "[true]")) << schema;
+    EXPECT_FALSE(Accepts(*constraint, "[[\"a\"]]")) << schema;
+    EXPECT_FALSE(Accepts(*constraint, "1")) << schema;
+  }
+  // What looks like a name in a value is none.
+  const auto value = ConstraintOf(
+      GrammarOfJsonSchema(R"({"const":{"$id":"a","$ref":"a"},"$anchor":"b"})"));
+  ASSERT_NE(value, nullptr);
+  EXPECT_TRUE(Accepts(*value, R"({"$id":"a","$ref":"a"})"));
+}
+
+TEST(JsonSchemaTest, FormatsTellTextsApart) {
+  const auto choice = ConstraintOf(GrammarOfJsonSchema(
+      R"({"oneOf":[{"type":"string","format":"date"},
+                   {"type":"string","format":"date-time"},
+                   {"type":"string","pattern":"^now|^day$"}]})"));
+  ASSERT_NE(choice, nullptr);
+  EXPECT_TRUE(Accepts(*choice, R"("2024-02-29")"));
+  EXPECT_TRUE(Accepts(*choice, R"("2024-02-29T12:00:00Z")"));
+  EXPECT_TRUE(Accepts(*choice, R"("nowhere")"));
+  EXPECT_FALSE(Accepts(*choice, R"("2023-02-29")"));
+  // Beside an enum, a format leaves the values that have it.
+  const auto listed = ConstraintOf(GrammarOfJsonSchema(
+      R"({"enum":["2024-02-29","2023-02-29",1],"format":"date"})"));
+  ASSERT_NE(listed, nullptr);
+  EXPECT_TRUE(Accepts(*listed, R"("2024-02-29")"));
+  EXPECT_TRUE(Accepts(*listed, "1"));
+  EXPECT_FALSE(Accepts(*listed, R"("2023-02-29")"));
+}
+
+TEST(JsonSchemaTest, ChoicesInAChoice) {
+  // A discriminated union of pydantic within another one.
+  const auto constraint = ConstraintOf(GrammarOfJsonSchema(
+      R"({"$defs":{
+            "A":{"properties":{"k":{"const":"a"}},"required":["k"]},
+            "B":{"properties":{"k":{"const":"b"}},"required":["k"]},
+            "C":{"properties":{"k":{"enum":["c","d"]}},"required":["k"]}},
+          "type":"object",
+          "oneOf":[{"type":"object","oneOf":[{"$ref":"#/$defs/A"},
+                             {"$ref":"#/$defs/B"}],
+                    "discriminator":{"propertyName":"k"}},
+                   {"$ref":"#/$defs/C"}]})"));
+  ASSERT_NE(constraint, nullptr);
+  for (const char* right : {"a", "b", "c", "d"}) {
+    EXPECT_TRUE(Accepts(*constraint, fmt::format(R"({{"k":"{}"}})", right)));
+  }
+  EXPECT_FALSE(Accepts(*constraint, R"({"k":"e"})"));
+}
+
 TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
   const std::pair<const char*, const char*> cases[] = {
       {R"({"type":"object","properties":{"a":{"not":{"format":"date"}}}})",
@@ -176,9 +252,9 @@ TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
       {R"({"allOf":[{"contains":{"const":1}},{"contains":{"const":2}}]})",
        "#/allOf/1/contains"},
       {R"({"type":"string","frmat":"date"})", "#/frmat"},
-      {R"({"type":"string","format":"color"})", "#/format"},
-      {R"j({"type":"string","pattern":"(?=a)"})j", "#/pattern"},
-      {R"({"type":"string","pattern":"a\\b"})", "#/pattern"},
+      {R"({"type":"string","format":"colour"})", "#/format"},
+      {R"j({"type":"string","pattern":"(a)\\1"})j", "#/pattern"},
+      {R"j({"type":"string","pattern":"a(?>b)"})j", "#/pattern"},
       {R"({"type":"string","minLength":-1})", "#/minLength"},
       {R"({"type":"string","minLength":3,"maxLength":2})", "#/maxLength"},
       {R"({"type":"strin"})", "#/type"},
@@ -189,7 +265,7 @@ TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
        "#/allOf/0/items"},
       {R"({"propertyNames":{"anyOf":[{}]},"type":"object"})",
        "#/propertyNames/anyOf"},
-      {R"({"propertyNames":{"enum":["a"],"format":"date"},"type":"object"})",
+      {R"({"propertyNames":{"enum":["a"],"format":"dat"},"type":"object"})",
        "#/propertyNames/format"},
       {R"({"propertyNames":{"not":{"format":"date"}},"type":"object"})",
        "#/propertyNames/not"},
@@ -219,8 +295,18 @@ TEST(JsonSchemaTest, RefusalsNameTheKeyword) {
       {R"({"type":"object","anyOf":[{"not":{"format":"date"}}]})",
        "joined at #/anyOf/0)"},
       {R"({"items":7})", "#/items"},
-      {R"({"properties":{"a":{"$id":"x","items":{"$ref":"#"}}}})",
-       "#/properties/a/$id"},
+      {R"({"properties":{"a":{"id":"x","items":{"$ref":"#"}}}})",
+       "#/properties/a/id"},
+      {R"({"properties":{"a":{"$ref":"#x"},"b":{"$anchor":"x"},
+                         "c":{"$anchor":"x"}}})",
+       "#/properties/a/$ref"},
+      {R"({"properties":{"a":{"$ref":"https://a.example/b"}}})",
+       "#/properties/a/$ref"},
+      {R"({"$defs":{"b":{"$dynamicAnchor":"x"},"c":{"$dynamicAnchor":"x"}},
+           "properties":{"a":{"$dynamicRef":"#x"}}})",
+       "#/properties/a/$dynamicRef"},
+      {R"({"properties":{"a":{"$id":"b","$recursiveRef":"#"}}})",
+       "#/properties/a/$recursiveRef"},
       {R"({"$id":"x","allOf":[{"id":"y","items":{"$ref":"#"}}]})",
        "#/allOf/0/id"},
       {R"({"type":"number","exclusiveMinimum":true})", "#/exclusiveMinimum"},

@@ -1,5 +1,5 @@
 // Conditions that several keywords put on one value: lengths beside patterns
-// and formats, look-aheads, joined patterns, items that must differ.
+// and formats, look-aheads, joined patterns.
 #include <algorithm>
 #include <fstream>
 #include <random>
@@ -48,7 +48,8 @@ TEST(SchemaConditionsTest, LengthsBesidePatternsAreExact) {
   const std::vector<std::string> texts = TextsOf("abc", 6);
   for (const char* pattern :
        {"^(ab|c)*a$", "^a", "b$", "^(a|b|ab)*c{2}$", "^(abc)+$", "^a*b*c*$",
-        "^(?!a)[abc]*$", "^(?=.*b)(?!.*cc)a", "a|^b|c$"}) {
+        "^(?!a)[abc]*$", "^(?=.*b)(?!.*cc)a", "a|^b|c$", "^a(?!b).*c",
+        "(?=ab)a|b(?!c)", "^((?!ab).)+$"}) {
     const std::regex expression(pattern, std::regex::ECMAScript);
     for (int min = 0; min <= 3; ++min) {
       for (int max = min; max <= 5; ++max) {
@@ -164,7 +165,7 @@ TEST(SchemaConditionsTest, FormatsHaveLengths) {
       IsError(kInvalidArgument, "#"));
 }
 
-TEST(SchemaConditionsTest, LookAheadsBehindTheFirstAnchor) {
+TEST(SchemaConditionsTest, AssertionsOfPatterns) {
   // zod's address of mail, and a password.
   const auto email = Held(
       {{"type", "string"},
@@ -187,16 +188,21 @@ TEST(SchemaConditionsTest, LookAheadsBehindTheFirstAnchor) {
   for (const char* wrong : {"Abc", "abc1", "Abcd", "A b1", "0000000aA"}) {
     EXPECT_FALSE(Accepts(*password, InQuotes(wrong))) << wrong;
   }
-  // Anywhere else they are refused.
-  for (const char* pattern :
-       {"(?=a)b", "^a(?!b)", "^(?:(?!a)b)$", "^(?!a)b|c", "^(?!(?=a))b",
-        "^(?!a)*b", "^(?<!a)b", "^(?!a$b)c"}) {
-    EXPECT_THAT(GrammarOf({{"type", "string"}, {"pattern", pattern}}).status(),
-                IsError(kInvalidArgument, "#/pattern: byte"))
-        << pattern;
-  }
-  EXPECT_THAT(GrammarOfRegex("^(?!a)b").status(),
-              IsError(kInvalidArgument, "byte"));
+  // Also in names of properties, and in what must not match.
+  const auto names = Held({{"type", "object"},
+                           {"patternProperties", {{"^(?!x-)", false}}},
+                           {"additionalProperties", {{"const", 1}}}});
+  ASSERT_NE(names, nullptr);
+  EXPECT_TRUE(Accepts(*names, R"({"x-a":1})"));
+  EXPECT_FALSE(Accepts(*names, R"({"a":1})"));
+  const auto no_word =
+      Held({{"type", "string"}, {"not", {{"pattern", R"(\bno\b)"}}}});
+  ASSERT_NE(no_word, nullptr);
+  EXPECT_TRUE(Accepts(*no_word, InQuotes("note")));
+  EXPECT_FALSE(Accepts(*no_word, InQuotes("a no")));
+  EXPECT_THAT(
+      GrammarOf({{"type", "string"}, {"pattern", "a(?=.(?<=b))"}}).status(),
+      IsError(kInvalidArgument, "#/pattern: byte 5"));
 }
 
 TEST(SchemaConditionsTest, PatternsOfJoinedSchemasAllHold) {
@@ -231,89 +237,6 @@ TEST(SchemaConditionsTest, PatternsOfJoinedSchemasAllHold) {
                                                 {{"pattern", "^b$"}}})}})
                   .status(),
               IsError(kInvalidArgument, "#"));
-}
-
-// The arrays of `values` without repetition, min .. max of them.
-std::set<std::string> ArraysOf(const std::vector<std::string>& values,
-                               size_t min, size_t max) {
-  std::set<std::string> arrays;
-  std::vector<size_t> chosen;
-  const auto extend = [&](const auto& again) -> void {
-    if (chosen.size() >= min && chosen.size() <= max) {
-      std::string text = "[";
-      for (const size_t value : chosen) {
-        if (text.size() > 1) text += ',';
-        text += values[value];
-      }
-      arrays.insert(text + "]");
-    }
-    if (chosen.size() >= max) return;
-    for (size_t i = 0; i < values.size(); ++i) {
-      if (std::find(chosen.begin(), chosen.end(), i) != chosen.end()) continue;
-      chosen.push_back(i);
-      again(again);
-      chosen.pop_back();
-    }
-  };
-  extend(extend);
-  return arrays;
-}
-
-TEST(SchemaConditionsTest, ItemsOfFewValuesDiffer) {
-  const std::vector<std::pair<json, std::vector<std::string>>> kinds = {
-      {{{"enum", {"a", "b", "a", "c"}}}, {"\"a\"", "\"b\"", "\"c\""}},
-      {{{"type", "boolean"}}, {"true", "false"}},
-      {{{"const", 1}}, {"1"}},
-      {{{"type", "integer"}, {"minimum", -1}, {"maximum", 2}},
-       {"-1", "0", "1", "2"}},
-      {{{"enum", {1, 1.0, "1", true, nullptr}}},
-       {"1", "\"1\"", "true", "null"}},
-      {{{"type", "integer"}, {"enum", {1, "1", 2}}}, {"1", "2"}},
-      {{{"anyOf",
-         json::array({{{"type", "boolean"}}, {{"enum", {true, "x"}}}})}},
-       {"true", "false", "\"x\""}},
-      {{{"$ref", "#/$defs/few"}}, {"\"x\"", "\"y\""}}};
-  for (const auto& [items, values] : kinds) {
-    for (size_t min = 0; min <= values.size(); ++min) {
-      for (size_t max = std::max<size_t>(min, 2); max <= 5; ++max) {
-        const json schema = {{"type", "array"},
-                             {"items", items},
-                             {"uniqueItems", true},
-                             {"minItems", min},
-                             {"maxItems", max},
-                             {"$defs", {{"few", {{"enum", {"x", "y"}}}}}}};
-        const auto constraint = Held(schema);
-        ASSERT_NE(constraint, nullptr) << schema;
-        const auto valid = ArraysOf(values, min, std::min(max, values.size()));
-        for (const std::string& array : valid) {
-          EXPECT_TRUE(Accepts(*constraint, array)) << schema << array;
-        }
-        std::mt19937_64 random(1);
-        for (int i = 0; i < 30; ++i) {
-          const auto text = RandomText(constraint, &random, 40);
-          ASSERT_TRUE(text.has_value()) << schema;
-          EXPECT_TRUE(valid.contains(*text)) << schema << *text;
-        }
-      }
-    }
-  }
-  const auto refused = [](json items, json more) {
-    json schema = {{"type", "array"}, {"items", items}, {"uniqueItems", true}};
-    schema.update(more);
-    return GrammarOf(schema).status();
-  };
-  const auto at = IsError(kInvalidArgument, "#/uniqueItems");
-  EXPECT_THAT(refused({{"type", "string"}}, json::object()), at);
-  EXPECT_THAT(refused({{"type", "integer"}}, {{"maxItems", 3}}), at);
-  EXPECT_THAT(refused({{"type", "boolean"}}, {{"minItems", 3}}), at);
-  EXPECT_THAT(refused({{"type", "boolean"}},
-                      {{"prefixItems", json::array({{{"const", 1}}})}}),
-              at);
-  json many = {{"enum", json::array()}};
-  for (int i = 0; i < 20; ++i) many["enum"].push_back(i);
-  EXPECT_THAT(refused(many, json::object()), at);
-  // Few of them are few sets.
-  EXPECT_TRUE(refused(many, {{"maxItems", 2}}).ok());
 }
 
 TEST(SchemaConditionsTest, NothingIsWrittenWhereNothingMay) {
@@ -365,9 +288,10 @@ TEST(SchemaConditionsTest, SchemasOfPrograms) {
     const auto constraint = ConstraintOf(grammar);
     ASSERT_NE(constraint, nullptr);
     const json schema = one["schema"];
+    // The judge's patterns know no properties of Unicode, and count bytes.
+    if (schema.dump().find("\\\\p{") != std::string::npos) continue;
     for (int i = 0; i < 3; ++i) {
       const auto text = RandomText(constraint, &random, 40);
-      // The judge's patterns count bytes.
       if (!text.has_value() ||
           !std::all_of(text->begin(), text->end(), absl::ascii_isascii)) {
         continue;

@@ -22,39 +22,54 @@ namespace {
 using absl::StatusCode::kInvalidArgument;
 using absl::StatusCode::kResourceExhausted;
 
+enum class Assertions { kNone, kAhead, kAll };
+
 // An expression that std::regex and this library read alike.
-std::string RandomRegex(std::mt19937_64* random, int depth) {
+std::string RandomRegex(std::mt19937_64* random, int depth,
+                        Assertions assertions) {
   const auto draw = [random](int below) {
     return static_cast<int>((*random)() % static_cast<uint64_t>(below));
   };
-  constexpr const char* kAtoms[] = {"a", "b", "c", "[ab]", "[^a]", ".", "\\d"};
-  if (depth == 0) return kAtoms[draw(7)];
-  const std::string left = RandomRegex(random, depth - 1);
+  constexpr const char* kAtoms[] = {"a",    "b", "c",   "[ab]",
+                                    "[^a]", ".", "\\d", "\\b"};
+  if (depth == 0) return kAtoms[draw(assertions == Assertions::kAll ? 8 : 7)];
+  const std::string left = RandomRegex(random, depth - 1, assertions);
+  if (assertions != Assertions::kNone && draw(3) == 0) {
+    const std::string ahead =
+        RandomRegex(random, depth - 1, Assertions::kAhead);
+    return std::vector<std::string>{"(?=" + ahead + ")", "(?!" + ahead + ")",
+                                    "^", "$"}[static_cast<size_t>(draw(4))] +
+           left;
+  }
   switch (draw(5)) {
     case 0:
-      return "(" + left + "|" + RandomRegex(random, depth - 1) + ")";
+      return "(" + left + "|" + RandomRegex(random, depth - 1, assertions) +
+             ")";
     case 1:
       return "(?:" + left + ")" +
              std::vector<std::string>{
                  "*", "+", "?", "{2}", "{1,3}", "{2,}"}[static_cast<size_t>(
                  draw(6))];
     default:
-      return left + RandomRegex(random, depth - 1);
+      return left + RandomRegex(random, depth - 1, assertions);
   }
 }
 
 TEST(RegexTest, AgreesWithTheStandardLibrary) {
   std::mt19937_64 random(3);
   int matched = 0;
-  for (int round = 0; round < 300; ++round) {
-    const std::string expression = RandomRegex(&random, 3);
+  for (int round = 0; round < 600; ++round) {
+    const std::string expression = RandomRegex(
+        &random, 3, round % 2 == 1 ? Assertions::kAll : Assertions::kNone);
     const std::regex standard(expression);
-    const auto constraint = ConstraintOf(GrammarOfRegex(expression));
-    ASSERT_NE(constraint, nullptr) << expression;
-    const auto node =
-        ParseRegex(expression, RegexDialect::kEcmaScript, /*search=*/true);
-    ASSERT_TRUE(node.ok());
+    const auto grammar = GrammarOfRegex(expression);
+    ASSERT_TRUE(grammar.ok()) << expression << grammar.status();
+    // Assertions may leave no text.
+    const auto automaton = Automaton::Create(*grammar);
     WorkBudget work(GrammarLimits().work);
+    const auto node = ParseRegex(expression, RegexDialect::kEcmaScript,
+                                 /*search=*/true, &work);
+    ASSERT_TRUE(node.ok());
     const auto search = CharDfa::Create(*node, &work);
     ASSERT_TRUE(search.ok()) << search.status();
     const auto others = search->Complement(&work);
@@ -63,7 +78,8 @@ TEST(RegexTest, AgreesWithTheStandardLibrary) {
       std::string text;
       for (size_t n = random() % 7; n > 0; --n) text += "abc1"[random() % 4];
       const bool whole = std::regex_match(text, standard);
-      ASSERT_EQ(Accepts(*constraint, text), whole) << expression << " " << text;
+      ASSERT_EQ(automaton.ok() && Accepts(*automaton, text), whole)
+          << expression << " " << text;
       ASSERT_EQ(search->Matches(text), std::regex_search(text, standard))
           << expression << " " << text;
       ASSERT_NE(others->Matches(text), search->Matches(text));
@@ -105,22 +121,104 @@ TEST(RegexTest, CharactersAreCodePoints) {
   }
 }
 
+TEST(RegexTest, AssertionsHoldAnywhere) {
+  const auto accepts = [](const std::string& expression,
+                          const std::string& text) {
+    WorkBudget work(GrammarLimits().work);
+    const auto node = ParseRegex(expression, RegexDialect::kEcmaScript,
+                                 /*search=*/true, &work);
+    EXPECT_TRUE(node.ok()) << expression << node.status();
+    const auto texts = CharDfa::Create(*node, &work);
+    EXPECT_TRUE(texts.ok()) << expression << texts.status();
+    return texts.ok() && texts->Matches(text);
+  };
+  struct Case {
+    const char* expression;
+    std::vector<std::string> right, wrong;
+  };
+  const Case cases[] = {
+      // Passwords, names without two hyphens, words that are not reserved.
+      {R"((?=.*\d)(?=.*[a-z])(?=.*[A-Z]).{8,})",
+       {"Passw0rd", "a B 1 cde"},
+       {"passw0rd", "Pw0", "PASSW0RD"}},
+      {R"(^[a-z]+(?:-(?!-)[a-z0-9]+)*$)", {"a-b", "a"}, {"a--b", "-a"}},
+      {R"(^((?!foo).)*$)", {"", "fo", "bar"}, {"foo", "a foo"}},
+      {R"(^(?!.*\bfoo\b)\w+( \w+)*$)", {"food", "a foobar"}, {"a foo", "foo"}},
+      // Decimals of pydantic and durations of zod.
+      {R"(^(?!^[-+.]*$)[+-]?0*(?:\d{0,2}|(?=[\d.]{1,4}0*$)\d{0,2}\.\d{0,2}0*$))",
+       {"12", "1.25", "-0.5"},
+       {"", "-", "+."}},
+      {R"(^P(?:(\d+W)|(?!.*W)(?=\d|T\d)(\d+D)?(T(?=\d)(\d+H)?)?)$)",
+       {"P1W", "P1DT2H", "PT1H"},
+       {"P", "PT", "P1DT", "P1D1W"}},
+      {R"(\bcat\b)", {"cat", "a cat.", "cat's"}, {"cats", "_cat", "concat"}},
+      {R"(a\Bb)", {"ab"}, {"a b"}},
+      {R"(^(?!-)[a-z0-9-]{1,5}(?<!-)$)", {"a-b", "x"}, {"-a", "a-", ""}},
+      {R"(^.+(?<!\.md)$)", {"a", "md", "a.mdx"}, {"a.md", ""}},
+      {R"((?<=\$)\d)", {"$5", "a $1"}, {"5", "$ 5"}},
+      {R"((?<=^a)b)", {"ab", "abc"}, {"cab", "b"}},
+      {R"(^(?:$|a))", {"", "ab"}, {"b"}},
+      {R"(^(^a|b$)+$)", {"a", "b", "ab"}, {"ba", "aa"}},
+      {R"(x(?=y)|z(?!y))", {"xy", "z", "zz"}, {"x", "zy"}},
+      {R"(^[\w-.]+$)", {"a-b.c", "_"}, {"", "a b"}},
+      {R"(^\{a}$)", {"{a}"}, {"a"}},
+      {R"(^{a}$)", {"{a}"}, {"a"}},
+      {R"(^\cJ$)", {"\n"}, {"J", "cJ"}},
+      // Classes of Unicode, and letters in any case.
+      {R"(^\p{L}+$)", {"Zürich", "東京"}, {"a1", ""}},
+      {R"(^\p{Lu}\P{Lu}*$)", {"Éa", "A1"}, {"a", "AB"}},
+      {R"(^[\p{L}\p{N} '-]+$)", {"O'Neill 2", "é-٣"}, {"a_b"}},
+      {R"(^[^\p{L}]$)", {"1", "-"}, {"ß"}},
+      {R"(^\p{Script=Greek}+$)", {"αβγ"}, {"abc"}},
+      {R"(^\p{sc=Han}\pN$)", {"京1"}, {"a1"}},
+      {R"(^\p{Alphabetic}\p{ASCII}$)", {"Ⅳa"}, {"1a", "aé"}},
+      {R"((?i)^straße [a-c]$)", {"STRAßE B", "ſtraße c"}, {"x"}},
+      {R"(^(?i:ab)c$)", {"ABc", "abc"}, {"abC"}},
+      {R"(^(?s:.)$)", {"\n", "a"}, {""}},
+  };
+  for (const Case& one : cases) {
+    for (const std::string& text : one.right) {
+      EXPECT_TRUE(accepts(one.expression, text))
+          << one.expression << " " << text;
+    }
+    for (const std::string& text : one.wrong) {
+      EXPECT_FALSE(accepts(one.expression, text))
+          << one.expression << " " << text;
+    }
+  }
+  const auto whole = ConstraintOf(GrammarOfRegex("(?!ab)\\w{2}(?<!c)"));
+  EXPECT_TRUE(Accepts(*whole, "ba"));
+  EXPECT_FALSE(Accepts(*whole, "ab"));
+  EXPECT_FALSE(Accepts(*whole, "bc"));
+}
+
 TEST(RegexTest, RefusalsNameTheByte) {
   for (const char* expression :
-       {"(?=a)",       "(?!a)", "(?<=a)", "(?i)a", "a\\b",        "\\1",
-        "\\p{L}",      "(a",    "a)",     "[a",    "[b-a]",       "a{2,1}",
-        "a{",          "*",     "a**",    "\\",    "a{99999999}", "\\x{D800}",
-        "\\x{110000}", "\xFF",  "a^b",    "(a$)*"}) {
+       {"(?>a)",       "(?m)a",       "a(?i)b",       "\\1",         "\\p{Lx}",
+        "\\p{L",       "\\p",         "\\p{[a]}",     "(a",          "a)",
+        "[a",          "[b-a]",       "a{2,1}",       "a{",          "a{,2}",
+        "*",           "a**",         "^*",           "(?=a)*",      "\\",
+        "\\c1",        "a{99999999}", "\\x{D800}",    "\\x{110000}", "\xFF",
+        "(?<=a(?=b))", "(?<=a$)b",    "a(?=b(?<=b))", "a(?!.*\\b)"}) {
     EXPECT_THAT(GrammarOfRegex(expression).status(),
                 IsError(kInvalidArgument, "byte"))
         << expression;
   }
-  EXPECT_THAT(GrammarOfRegex("ab(c|d^)").status(),
-              IsError(kInvalidArgument, "byte 6"));
+  EXPECT_THAT(GrammarOfRegex("ab(?=c|d(?<!d))").status(),
+              IsError(kInvalidArgument, "byte 8"));
+  // No text is at its beginning behind a character.
+  for (const char* expression : {"a^b", "(a$)b", "a(?=b)c", "(?<=a)b"}) {
+    const auto grammar = GrammarOfRegex(expression);
+    EXPECT_FALSE(grammar.ok() && Automaton::Create(*grammar).ok())
+        << expression;
+  }
   EXPECT_EQ(GrammarOfRegex(std::string(300'000, 'a')).status().code(),
             kResourceExhausted);
   EXPECT_EQ(GrammarOfRegex(std::string(5'000, '(')).status().code(),
             kInvalidArgument);
+  std::string properties;
+  for (int i = 0; i < 10'000; ++i) properties += "\\p{L}";
+  EXPECT_EQ(GrammarOfRegex(properties).status().code(), kResourceExhausted);
 }
 
 TEST(ChoicesTest, ExactlyOneOfThem) {

@@ -382,6 +382,15 @@ TEST_F(AnthropicTest, ThinksIfItIsAskedTo) {
   EXPECT_EQ(variable({{"type", "enabled"}, {"budget_tokens", 1024}}), "true");
   EXPECT_EQ(variable({{"type", "adaptive"}, {"display", "summarized"}}),
             "true");
+  // How much is told only where thoughts are asked for.
+  for (const char* type : {"adaptive", "disabled"}) {
+    const v1::Chat chat = Good({{"model", "chatter"},
+                                {"thinking", {{"type", type}}},
+                                {"output_config", {{"effort", "max"}}}})
+                              .chat();
+    EXPECT_EQ(chat.variables().fields().at("enable_thinking").bool_value(),
+              std::string_view(type) == "adaptive");
+  }
   // The template of this one has no such variable.
   EXPECT_EQ(variable(nullptr, "plain"), "unset");
   EXPECT_EQ(variable({{"type", "disabled"}}, "plain"), "unset");
@@ -446,7 +455,7 @@ TEST_F(AnthropicTest, WhatCannotBeDoneIsRefusedByName) {
       {{{"thinking", {{"type", "loud"}}}}, "thinking.type"},
       {{{"thinking", {{"type", "enabled"}, {"display", "omitted"}}}},
        "thinking.display"},
-      {{{"output_config", {{"effort", "low"}}}}, "output_config.effort"},
+      {{{"output_config", {{"effort", "none"}}}}, "output_config.effort"},
       {{{"output_config", {{"format", {{"type", "xml"}}}}}},
        "output_config.format.type"},
       {{{"container", "c"}}, "container"},

@@ -37,8 +37,7 @@ TEST(LlamaFamiliesTest, Gemma3MayHaveASoftCap) {
   ASSERT_THAT(folder.Load(), IsEmpty());
   EXPECT_EQ(folder.description.logit_soft_cap, 30);
   EXPECT_EQ(
-      folder.description.decoder->layer[0].self_attention.geometry.soft_cap,
-      0);
+      folder.description.decoder->layer[0].self_attention.geometry.soft_cap, 0);
 }
 
 TEST(LlamaFamiliesTest, RefusesOptionsThatWouldBeIgnored) {

@@ -13,6 +13,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "model/families/activation_names.h"
@@ -34,6 +37,8 @@ struct DebertaConfig {
   bool share_projections = false;  // v2's share_att_key
   Activation pooler_activation = Activation::kGelu;
   bool legacy_head = true;
+  int convolution_width = 0;  // v2's conv_kernel_size; 0: there is none
+  Activation convolution_activation = Activation::kTanh;
 
   // Number of terms in a score.
   int terms() const { return 1 + content_to_position + position_to_content; }
@@ -61,16 +66,13 @@ void ReadTerms(ConfigReader* config, DebertaConfig* result) {
   }
 }
 
-// Refuses options that no published model of the family needs, or only its
-// largest ones.
+// Refuses options that no published model of the family needs.
 void RefuseOptions(ConfigReader* config, const StackDescription& encoder) {
   const auto refuse = [&](const char* key, bool wanted) {
     if (wanted) {
       config->Report(key, config->Find(key), "this server cannot do that");
     }
   };
-  refuse("conv_kernel_size",
-         config->Integer("conv_kernel_size", 0, kMaxWidth).value_or(0) > 0);
   refuse("talking_head", config->Boolean("talking_head").value_or(false));
   refuse("z_steps", config->Integer("z_steps", 0, kMaxLayers).value_or(0) > 1);
   refuse("embedding_size",
@@ -169,6 +171,42 @@ void ReadRelativeEmbeddings(TensorReader* tensors, StackDescription* encoder) {
       "encoder.rel_embeddings.weight", {2 * relative.span, encoder->d_model});
 }
 
+// Reads the keys of the convolution beside the first layer, which version 2's
+// larger models have.
+void ReadConvolutionConfig(ConfigReader* config, DebertaConfig* result) {
+  constexpr char kWidth[] = "conv_kernel_size";
+  result->convolution_width = config->Integer(kWidth, 0, kMaxWidth).value_or(0);
+  if (result->convolution_width == 0) return;
+  if (result->convolution_width % 2 == 0) {
+    config->Report(kWidth, config->Find(kWidth), "give an odd number");
+  }
+  config->Integer("conv_groups", 1, 1);
+  result->convolution_activation =
+      ReadActivation(config, "conv_act", Activation::kTanh);
+}
+
+void ReadConvolution(const DebertaConfig& config, TensorReader* tensors,
+                     TransformerDescription* description) {
+  StackDescription& encoder = *description->encoder;
+  const int width = config.convolution_width;
+  if (width == 0 || encoder.layer.empty()) return;
+  const std::string name = "encoder.conv.";
+  ConvolutionDescription& convolution =
+      encoder.layer.front().convolution.emplace();
+  convolution.width = width;
+  convolution.activation = config.convolution_activation;
+  convolution.norm = tensors->Norm(name + "LayerNorm", encoder.d_model);
+  const int64_t d_model = encoder.d_model;
+  convolution.product.bias = tensors->Required(name + "conv.bias", {d_model});
+  const TensorView* const weight =
+      tensors->Required(name + "conv.weight", {d_model, d_model, width});
+  if (weight == nullptr) return;
+  auto flat = std::make_shared<TensorView>(*weight);
+  flat->shape = {d_model, d_model * width};
+  convolution.product.weight = flat.get();
+  description->memory.push_back(std::move(flat));
+}
+
 }  // namespace
 
 FamilyModel LoadDeberta(const nlohmann::json& json, const Weights* weights,
@@ -217,6 +255,7 @@ FamilyModel LoadDebertaV2(const nlohmann::json& json, const Weights* weights,
   ConfigReader* const reader = family.config();
   DebertaConfig config = ReadDebertaConfig(reader);
   config.share_projections = reader->Boolean("share_att_key").value_or(false);
+  ReadConvolutionConfig(reader, &config);
   const int buckets =
       reader->Integer("position_buckets", -1, kMaxPositions).value_or(-1);
   const std::string norm = reader->Text("norm_rel_ebd").value_or("none");
@@ -267,6 +306,7 @@ FamilyModel LoadDebertaV2(const nlohmann::json& json, const Weights* weights,
           projection(layer.self_attention.query, "pos_query_proj");
     }
   }
+  ReadConvolution(config, tensors, &description);
   ScaleByTerms(config, &encoder);
   ReadHeads(config, reader, tensors, &description);
   return model;

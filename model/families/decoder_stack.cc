@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -15,14 +16,29 @@
 namespace trivium {
 namespace {
 
-bool IsClassifier(ConfigReader* config) {
-  return ArchitectureEndsWith(config, "ForSequenceClassification");
+// True for the heads that ReadOutputProjection reads.
+bool HasLabels(ConfigReader* config) {
+  return IsSequenceClassifier(config) || IsTokenClassifier(config);
+}
+
+// Families name the tagger's product either way.
+void ReadTagger(int d_model, ConfigReader* config, TensorReader* tensors,
+                TransformerDescription* description) {
+  HeadDescription& head = description->head.emplace();
+  head.kind = HeadKind::kTag;
+  const std::string name =
+      tensors->HasAnyWith("score.") ? "score" : "classifier";
+  head.output = tensors->Linear(name, LabelCount(config), d_model,
+                                tensors->Has(name + ".bias"));
 }
 
 void ReadClassifier(ConfigReader* config, TensorReader* tensors,
                     TransformerDescription* description) {
   const StackDescription& stack =
       description->encoder ? *description->encoder : *description->decoder;
+  if (IsTokenClassifier(config)) {
+    return ReadTagger(stack.d_model, config, tensors, description);
+  }
   HeadDescription& head = description->head.emplace();
   head.kind = HeadKind::kClassify;
   head.input = HeadDescription::Input::kLastToken;
@@ -38,6 +54,16 @@ void ReadClassifier(ConfigReader* config, TensorReader* tensors,
   if (tensors->Has("score.bias")) {
     head.output.bias = tensors->Required("score.bias", {labels});
   }
+}
+
+// True if the weights have a tensor of that name, of the same shape as `tied`
+// but with other numbers. Transformers 5 does not tie such a tensor.
+bool HasOther(TensorReader* tensors, const std::string& name,
+              const TensorView& tied) {
+  if (tensors->ShapeOf(name) != tied.shape) return false;
+  const TensorView* const own = tensors->Required(name, tied.shape);
+  return own != nullptr && (own->dtype != tied.dtype ||
+                            !std::ranges::equal(own->data, tied.data));
 }
 
 }  // namespace
@@ -94,7 +120,7 @@ StackDescription ReadDecoderConfig(ConfigReader* config,
         fmt::format("it must divide {}, {}", keys.d_model, stack.d_model));
   }
   stack.positions = PositionEncoding::kLearned;
-  if (!keys.any_head && !IsClassifier(config)) RefuseOtherHeads(config);
+  if (!keys.any_head && !HasLabels(config)) RefuseOtherHeads(config);
   if (!keys.both_ways) {
     RequireBoolean(config, "is_causal", true);
     RequireBoolean(config, "use_bidirectional_attention", false);
@@ -112,7 +138,7 @@ void ReadOutputProjection(ConfigReader* config, bool tied_by_default,
                           TensorReader* tensors,
                           TransformerDescription* description,
                           const std::string& head, bool bias) {
-  if (IsClassifier(config)) {
+  if (HasLabels(config)) {
     ReadClassifier(config, tensors, description);
     return;
   }
@@ -120,7 +146,8 @@ void ReadOutputProjection(ConfigReader* config, bool tied_by_default,
   const TensorView* const tokens = description->decoder->embeddings.tokens;
   const bool tied =
       config->Boolean("tie_word_embeddings").value_or(tied_by_default);
-  if (tied || tokens == nullptr) {
+  if (tokens == nullptr ||
+      (tied && !HasOther(tensors, head + ".weight", *tokens))) {
     description->output_projection.weight = tokens;
   } else if (tensors->HasAnyWith(head + ".") ||
              !ArchitectureEndsWith(config, "Model") ||

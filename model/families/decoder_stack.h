@@ -51,14 +51,16 @@ StackDescription ReadDecoderConfig(ConfigReader* config,
 void RequireBoolean(ConfigReader* config, const std::string& key, bool only);
 
 // Reads the output projection: the decoder's token embeddings or, if
-// tie_word_embeddings is false, `head`.weight; and `head`.bias if it has one.
+// tie_word_embeddings is false or the weights have another `head`.weight, that;
+// and `head`.bias if it has one.
 // There is none if the folder has only the layers ("MistralModel"), as many
 // embedding models do, or if the layers are description->encoder, whose
 // attention goes both ways.
 //
 // A sequence classifier ("LlamaForSequenceClassification") gets a head instead,
-// score.weight, which reads the state of the last token that is no padding. It
-// writes no text and is used as an encoder (model/state_use.h).
+// score.weight, which reads the state of the last token that is no padding. A
+// token classifier's head reads the state of each token. Neither writes text;
+// both are used as encoders (model/state_use.h).
 void ReadOutputProjection(ConfigReader* config, bool tied_by_default,
                           TensorReader* tensors,
                           TransformerDescription* description,

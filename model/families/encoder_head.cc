@@ -175,6 +175,10 @@ bool IsSequenceClassifier(ConfigReader* config) {
   return ArchitectureEndsWith(config, "ForSequenceClassification");
 }
 
+bool IsTokenClassifier(ConfigReader* config) {
+  return ArchitectureEndsWith(config, "ForTokenClassification");
+}
+
 void ReadSecondReadingHead(const std::string& name, int32_t start_id,
                            int32_t end_id, ConfigReader* config,
                            TensorReader* tensors,

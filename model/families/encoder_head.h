@@ -69,6 +69,8 @@ void ReadEncoderHead(const EncoderHeadNames& names, ConfigReader* config,
 
 // True if config.json names a classifier of whole texts.
 bool IsSequenceClassifier(ConfigReader* config);
+// True if config.json names a classifier of tokens.
+bool IsTokenClassifier(ConfigReader* config);
 
 // Makes a classifier of an encoder-decoder, whose tensors have been read: the
 // decoder reads each text once more, and the head its state at the text's end

@@ -127,7 +127,6 @@ GemmaStack ReadGemma3Stack(const nlohmann::json& json, bool both_ways,
   AttentionGeometry geometry;
   StackDescription& stack = gemma.stack =
       ReadGemmaConfig(config, /*both_ways=*/true, &geometry);
-  geometry.soft_cap = ReadSoftCap(json, "attn_logit_softcapping", 0, config);
   gemma.logit_soft_cap =
       ReadSoftCap(json, "final_logit_softcapping", 0, config);
   stack.rotary =

@@ -31,11 +31,11 @@ FamilyModel LoadGptBigCode(const nlohmann::json& json, const Weights* weights,
       ReadActivation(config, "activation_function", Activation::kGeluTanh);
   decoder.norm_epsilon = static_cast<float>(
       config->Real("layer_norm_epsilon", 0, 1).value_or(1e-5));
-  RequireBoolean(config, "scale_attn_weights", true);
   RequireBoolean(config, "add_cross_attention", false);
   const bool shared = config->Boolean("multi_query").value_or(true);
   AttentionGeometry geometry = CausalGeometry(decoder);
   if (shared) geometry.kv_heads = 1;
+  if (!config->Boolean("scale_attn_weights").value_or(true)) geometry.scale = 1;
   TensorReader* const tensors = family.OpenTensors("transformer.");
   if (tensors == nullptr) return model;
 

@@ -22,6 +22,7 @@ namespace {
 struct NomicConfig {
   StackDescription encoder;
   std::string layers_key;
+  int head_size = 0;
   bool gated = true;
   bool attention_bias = false;
   bool up_bias = false;
@@ -141,6 +142,7 @@ NomicConfig ReadOwnNomicConfig(ConfigReader* config) {
   require("ffn_div", 1);
   ReadExpertCounts(config, &result);
   stack.rotary = {ReadOwnRotary(config, &stack)};
+  result.head_size = stack.d_model / stack.heads;
   return result;
 }
 
@@ -154,13 +156,9 @@ NomicConfig ReadNomicConfig(ConfigReader* config) {
     if (config->Find(EncoderKeys().activation).json == nullptr) {
       stack.activation = Activation::kSwish;
     }
-    constexpr char kHeadSize[] = "head_dim";
-    const int size = std::max(stack.d_model / stack.heads, 1);
-    if (config->Integer(kHeadSize, 1, kMaxWidth).value_or(size) != size) {
-      config->Report(kHeadSize, config->Find(kHeadSize),
-                     "heads of this family share hidden_size evenly");
-    }
-    stack.rotary = {ReadRotary(config, {.head_size = size,
+    result.head_size = config->Integer("head_dim", 1, kMaxWidth)
+                           .value_or(std::max(stack.d_model / stack.heads, 1));
+    stack.rotary = {ReadRotary(config, {.head_size = result.head_size,
                                         .max_positions = stack.max_positions,
                                         .theta = 1000})};
   }
@@ -218,8 +216,8 @@ LayerDescription ReadNomicLayer(const NomicConfig& config,
                                 TensorReader* tensors, TensorMemory* memory) {
   const int d_model = config.encoder.d_model;
   LayerDescription layer;
-  AttentionGeometry geometry =
-      AttentionGeometry::Even(d_model, config.encoder.heads);
+  AttentionGeometry geometry = AttentionGeometry::Even(
+      config.head_size * config.encoder.heads, config.encoder.heads);
   geometry.rotary = 0;
   layer.self_attention = ReadJoinedAttention(tensors,
                                              {.joined = name + "attn.Wqkv",

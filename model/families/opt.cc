@@ -15,6 +15,7 @@ struct OptConfig {
   StackDescription decoder;
   int embedding_width = 0;  // if not d_model, there are projections
   bool biases = true;
+  bool bare_norms = false;
   bool norm_before = true;  // if not, after each sublayer
   bool final_norm = true;
 };
@@ -35,7 +36,8 @@ OptConfig ReadOptConfig(ConfigReader* config) {
   result.final_norm =
       result.norm_before &&
       !config->Boolean("_remove_final_layer_norm").value_or(false);
-  RequireBoolean(config, "layer_norm_elementwise_affine", true);
+  result.bare_norms =
+      !config->Boolean("layer_norm_elementwise_affine").value_or(true);
   return result;
 }
 
@@ -56,8 +58,16 @@ void ReadEmbeddings(const OptConfig& config, TensorReader* tensors,
       tensors->Required("decoder.project_out.weight", {width, d_model})};
 }
 
+NormTensors ReadNorm(const OptConfig& config, const std::string& name,
+                     TensorReader* tensors, TensorMemory* memory) {
+  const int d_model = config.decoder.d_model;
+  return config.bare_norms
+             ? BareNorm(d_model, NormTensors::Kind::kLayer, memory)
+             : tensors->Norm(name, d_model);
+}
+
 LayerDescription ReadLayer(const OptConfig& config, const std::string& name,
-                           TensorReader* tensors) {
+                           TensorReader* tensors, TensorMemory* memory) {
   const int d_model = config.decoder.d_model;
   const int feed_forward = config.decoder.feed_forward;
   const auto linear = [&](const std::string& part, int out, int in) {
@@ -67,7 +77,7 @@ LayerDescription ReadLayer(const OptConfig& config, const std::string& name,
   const auto norms = [&](const std::string& part) {
     SublayerNorms read;
     (config.norm_before ? read.before : read.after) =
-        tensors->Norm(name + part, d_model);
+        ReadNorm(config, name + part, tensors, memory);
     return read;
   };
   LayerDescription layer;
@@ -101,11 +111,12 @@ FamilyModel LoadOpt(const nlohmann::json& json, const Weights* weights,
   for (int i = 0; i < decoder.layers; ++i) {
     const std::string name = fmt::format("decoder.layers.{}.", i);
     if (!HasLayer(tensors, name, i, "num_hidden_layers", decoder)) return model;
-    decoder.layer.push_back(ReadLayer(config, name, tensors));
+    decoder.layer.push_back(
+        ReadLayer(config, name, tensors, &description.memory));
   }
   if (config.final_norm) {
-    decoder.final_norm =
-        tensors->Norm("decoder.final_layer_norm", decoder.d_model);
+    decoder.final_norm = ReadNorm(config, "decoder.final_layer_norm", tensors,
+                                  &description.memory);
   }
   ReadOutputProjection(family.config(), /*tied_by_default=*/true, tensors,
                        &description);

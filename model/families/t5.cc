@@ -77,7 +77,9 @@ void ReadSeen(ConfigReader* config, T5Config* result) {
 }
 
 T5Config ReadT5Config(ConfigReader* config, const T5Options& options) {
-  if (!IsSequenceClassifier(config)) RefuseOtherHeads(config);
+  if (!IsSequenceClassifier(config) && !IsTokenClassifier(config)) {
+    RefuseOtherHeads(config);
+  }
   T5Config result;
   result.each_has_bias = options.each_has_bias;
   StackDescription& stack = result.encoder;
@@ -263,17 +265,23 @@ FamilyModel Load(const T5Options& options, const nlohmann::json& json,
   model.generation_defaults = {{"decoder_start_token_id", 0},
                                {"eos_token_id", 1}};
   const bool classifies = IsSequenceClassifier(family.config());
+  const bool tags = IsTokenClassifier(family.config());
   TensorReader* const tensors =
-      family.OpenTensors(classifies ? "transformer." : "");
+      family.OpenTensors(classifies || tags ? "transformer." : "");
   if (tensors == nullptr) return model;
   TransformerDescription& description = model.description;
   description.encoder = config.encoder;
-  // The encoder alone makes embeddings (T5EncoderModel: sentence-t5, gtr-t5).
-  const bool decodes = !ArchitectureEndsWith(family.config(), "EncoderModel");
+  // The encoder alone tags or makes embeddings (T5EncoderModel: sentence-t5,
+  // gtr-t5).
+  const bool decodes =
+      !tags && !ArchitectureEndsWith(family.config(), "EncoderModel");
   if (decodes) description.decoder = config.decoder;
   ReadEmbeddings(tensors, &description);
   const T5Reader reader(config, tensors);
   reader.Read("encoder", &*description.encoder);
+  if (tags) {
+    ReadEncoderHead(/*names=*/{}, family.config(), tensors, &description);
+  }
   if (!decodes) return model;
   reader.Read("decoder", &*description.decoder);
   if (classifies) {

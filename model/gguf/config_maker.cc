@@ -105,6 +105,9 @@ void ConfigMaker::DescribeDecoder(std::string_view model_type) {
   Copy("num_attention_heads", "attention.head_count");
   const json* const kv = Consume("attention.head_count_kv");
   if (kv != nullptr && !kv->is_array()) Set("num_key_value_heads", *kv);
+  Set("attention_bias",
+      HasInLayers("attn_q.bias") || HasInLayers("attn_qkv.bias"));
+  Set("mlp_bias", HasInLayers("ffn_up.bias"));
 }
 
 void ConfigMaker::DescribeRotaryDecoder(std::string_view model_type,
@@ -291,7 +294,8 @@ void ConfigMaker::DescribeRotaryScaling(int head_size) {
     for (const auto& [name, key] :
          {std::pair("factor", "rope.scaling.factor"),
           {"beta_fast", "rope.scaling.yarn_beta_fast"},
-          {"beta_slow", "rope.scaling.yarn_beta_slow"}}) {
+          {"beta_slow", "rope.scaling.yarn_beta_slow"},
+          {"attention_factor", "rope.scaling.yarn_attn_factor"}}) {
       if (const json* value = Consume(key)) scaling[name] = *value;
     }
     if (original >= 1 && original <= 1e9) {
@@ -318,43 +322,52 @@ void ConfigMaker::DescribeRotaryScaling(int head_size) {
 // 1 if it is shorter than 8192 / 4, and in between by
 //   1 / ((1 - s) / factor + s) with s = (8192 / wave - 1) / (4 - 1).
 // These are the numbers of every published LLaMA 3.1 to 3.3, except for
-// `factor`, which is found here.
+// `factor`, which is found here. Other divisors are those of longrope, for
+// texts of any length.
 void ConfigMaker::DescribeFrequencyFactors(int head_size, double theta) {
   constexpr double kOriginal = 8192, kLow = 1, kHigh = 4;
   const TensorView& tensor = file_.tensors.find(kFactors)->second;
   const int64_t pairs = head_size / 2;
-  bool known = IsReal(tensor) && pairs > 0 && tensor.elements() == pairs;
-  if (known) {
-    std::vector<float> factors(pairs);
+  std::vector<float> factors(pairs);
+  bool valid = IsReal(tensor) && pairs > 0 && tensor.elements() == pairs;
+  if (valid) {
     CopyToF32(tensor, 0, factors);
-    const double factor = *std::max_element(factors.begin(), factors.end());
-    known = factor >= 1 && factor <= 1e6;
-    for (int64_t i = 0; known && i < pairs; ++i) {
-      const double wave =
-          2 * std::numbers::pi *
-          std::pow(theta, 2 * static_cast<double>(i) / head_size);
-      double expected = factor;
-      if (wave < kOriginal / kHigh) {
-        expected = 1;
-      } else if (wave <= kOriginal / kLow) {
-        const double smooth = (kOriginal / wave - kLow) / (kHigh - kLow);
-        expected = 1 / ((1 - smooth) / factor + smooth);
-      }
-      known = std::abs(factors[i] - expected) <= 1e-3 * expected;
-    }
-    if (known) {
-      Set("rope_scaling",
-          {{"rope_type", "llama3"},
-           {"factor", factor},
-           {"low_freq_factor", kLow},
-           {"high_freq_factor", kHigh},
-           {"original_max_position_embeddings", static_cast<int>(kOriginal)}});
-    }
+    valid = std::ranges::all_of(
+        factors, [](float factor) { return factor > 0 && factor <= 1e15f; });
   }
-  if (known) return;
-  problems_->push_back(
-      "weights: tensor rope_freqs.weight does not have the factors of a "
-      "published LLaMA 3; use the model's Hugging Face folder");
+  if (!valid) {
+    problems_->push_back(fmt::format(
+        "weights: tensor rope_freqs.weight does not have {} numbers above 0, "
+        "one for each pair of a head's dimensions; fetch the model again",
+        pairs));
+    return;
+  }
+  const double factor = *std::ranges::max_element(factors);
+  bool known = factor >= 1 && factor <= 1e6;
+  for (int64_t i = 0; known && i < pairs; ++i) {
+    const double wave = 2 * std::numbers::pi *
+                        std::pow(theta, 2 * static_cast<double>(i) / head_size);
+    double expected = factor;
+    if (wave < kOriginal / kHigh) {
+      expected = 1;
+    } else if (wave <= kOriginal / kLow) {
+      const double smooth = (kOriginal / wave - kLow) / (kHigh - kLow);
+      expected = 1 / ((1 - smooth) / factor + smooth);
+    }
+    known = std::abs(factors[i] - expected) <= 1e-3 * expected;
+  }
+  if (known) {
+    Set("rope_scaling",
+        {{"rope_type", "llama3"},
+         {"factor", factor},
+         {"low_freq_factor", kLow},
+         {"high_freq_factor", kHigh},
+         {"original_max_position_embeddings", static_cast<int>(kOriginal)}});
+  } else {
+    Set("rope_scaling", {{"rope_type", "longrope"},
+                         {"short_factor", factors},
+                         {"long_factor", factors}});
+  }
 }
 
 double ConfigMaker::TurnedShare() {

@@ -111,7 +111,7 @@ class ConfigMaker {
   // Sets Phi 3's scaling, which the file stores as tensors.
   void DescribeLongFactors(int head_size);
   // Sets LLaMA 3's scaling, which the file stores as divisors of the
-  // frequencies.
+  // frequencies, or the divisors themselves.
   void DescribeFrequencyFactors(int head_size, double theta);
   void CopyTokenId(std::string_view config_key, std::string_view key);
 

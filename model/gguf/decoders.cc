@@ -95,8 +95,6 @@ void DescribeLlama(ConfigMaker* maker) {
     maker->DescribeExperts("num_local_experts");
   } else {
     maker->Consume("expert_used_count");
-    maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
-    maker->Set("mlp_bias", maker->Has("blk.0.ffn_up.bias"));
   }
   // An absent window must be set, because the configurations' default is 4096.
   if (window > 0) {
@@ -120,15 +118,11 @@ void DescribeMistral3(ConfigMaker* maker) {
 
 void DescribeArcee(ConfigMaker* maker) {
   maker->DescribeRotaryDecoder("arcee");
-  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
-  maker->Set("mlp_bias", maker->Has("blk.0.ffn_up.bias"));
 }
 
 void DescribeNemotron(ConfigMaker* maker) {
   maker->DescribeRotaryDecoder("nemotron", kPartialRotary);
   maker->Copy("norm_eps", "attention.layer_norm_epsilon");
-  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
-  maker->Set("mlp_bias", maker->Has("blk.0.ffn_up.bias"));
 }
 
 void DescribeOlmo(ConfigMaker* maker) {
@@ -141,7 +135,6 @@ void DescribeOlmo(ConfigMaker* maker) {
   if (maker->Number("attention.clamp_kqv", 0) != 0) {
     maker->Refuse("attention.clamp_kqv", "limits are not supported");
   }
-  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
 }
 
 void DescribeQwen2(ConfigMaker* maker) {
@@ -157,13 +150,11 @@ void DescribeQwen2Vl(ConfigMaker* maker) {
 void DescribeQwen3(ConfigMaker* maker) {
   maker->DescribeRotaryDecoder("qwen3");
   maker->DescribeBothWays();
-  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
 }
 
 void DescribeSmolLm3(ConfigMaker* maker) {
   maker->DescribeRotaryDecoder("smollm3");
   maker->Set("no_rope_layer_interval", 4);
-  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
 }
 
 // The largest models scale by embedding_length / heads, the others by the width
@@ -233,13 +224,10 @@ void DescribePhi3(ConfigMaker* maker) {
 void DescribeGranite(ConfigMaker* maker) {
   maker->DescribeRotaryDecoder("granite");
   maker->DescribeGraniteFactors();
-  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
-  maker->Set("mlp_bias", maker->Has("blk.0.ffn_up.bias"));
 }
 
 void DescribeGlm4(ConfigMaker* maker) {
   maker->DescribeRotaryDecoder("glm4", kPartialRotary);
-  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
 }
 
 // GLM-4 of 2024. The file does not have the size of its heads.
@@ -257,7 +245,6 @@ void DescribeChatGlm(ConfigMaker* maker) {
     maker->Set("partial_rotary_factor",
                maker->Number("rope.dimension_count", size) / size);
   }
-  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
 }
 
 // OLMo 3 is OLMo 2 with windows.
@@ -282,7 +269,6 @@ void DescribeCommandR(ConfigMaker* maker) {
   maker->DescribeRotaryDecoder("cohere");
   maker->Copy("layer_norm_eps", "attention.layer_norm_epsilon");
   maker->Copy("logit_scale", "logit_scale");
-  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
   maker->Set("use_qk_norm", maker->Has("blk.0.attn_q_norm.weight"));
 }
 
@@ -296,7 +282,6 @@ void DescribeCohere2(ConfigMaker* maker) {
 
 void DescribeHunyuan(ConfigMaker* maker) {
   maker->DescribeRotaryDecoder("hunyuan_v1_dense");
-  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
 }
 
 void DescribeErnie(ConfigMaker* maker) {
@@ -306,9 +291,7 @@ void DescribeErnie(ConfigMaker* maker) {
 
 void DescribeSeedOss(ConfigMaker* maker) {
   maker->DescribeRotaryDecoder("seed_oss");
-  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
   maker->Set("attention_out_bias", maker->Has("blk.0.attn_output.bias"));
-  maker->Set("mlp_bias", maker->Has("blk.0.ffn_up.bias"));
 }
 
 void DescribeStarcoder2(ConfigMaker* maker) {

@@ -131,7 +131,11 @@ void DescribeEncoder(ConfigMaker* maker, const char* model_type) {
 void DescribeBert(ConfigMaker* maker) {
   const bool head = maker->Has("cls.weight");
   DescribeEncoder(maker, head ? "roberta" : "bert");
-  if (head) {
+  if (head && !maker->Has("token_types.weight")) {
+    maker->problems()->push_back(
+        "weights: tensor cls.weight is of DistilBERT's head, whose activation "
+        "the file does not have; use the model's Hugging Face folder");
+  } else if (head) {
     maker->DescribeClassifier("RobertaForSequenceClassification", "cls.output");
     maker->DescribeRobertaPositions();
   } else if (maker->Has("cls.output.weight")) {
@@ -231,6 +235,8 @@ void DescribeModernBert(ConfigMaker* maker) {
   maker->Copy("local_attention", "attention.sliding_window");
   maker->Copy("global_attn_every_n_layers", "attention.sliding_window_pattern");
   maker->Copy("hidden_activation", "hidden_activation");
+  maker->Set("norm_bias", maker->Has("output_norm.bias"));
+  maker->Set("classifier_bias", maker->Has("cls.bias"));
   maker->RequireNoScaling();
   constexpr int kMean = 1;
   if (maker->Number("classifier.pooling_type", 0) == kMean) {

@@ -111,14 +111,12 @@ void DescribeQwen3Vl(ConfigMaker* maker) {
   maker->DescribeRotaryDecoder("qwen3");
   maker->Consume("rope.dimension_sections");
   maker->Consume("n_deepstack_layers");
-  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
 }
 
 void DescribeQwen3VlMoe(ConfigMaker* maker) {
   DescribeQwen3Moe(maker);
   maker->Consume("rope.dimension_sections");
   maker->Consume("n_deepstack_layers");
-  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
 }
 
 void DescribePhiMoe(ConfigMaker* maker) {
@@ -132,7 +130,6 @@ void DescribePhiMoe(ConfigMaker* maker) {
   const bool slides = maker->Number("attention.sliding_window", 0) > 0;
   maker->Set("sliding_window", nullptr);
   if (slides) maker->Copy("sliding_window", "attention.sliding_window");
-  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
   maker->Set("lm_head_bias", maker->Has("output.bias"));
 }
 
@@ -164,7 +161,6 @@ void DescribeOlmoe(ConfigMaker* maker) {
   maker->DescribeRotaryDecoder("olmoe");
   maker->DescribeExperts("num_experts");
   maker->Consume("expert_feed_forward_length");
-  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
   maker->Set("norm_topk_prob", false);
 }
 
@@ -172,7 +168,6 @@ void DescribeGraniteMoe(ConfigMaker* maker) {
   maker->DescribeRotaryDecoder("granitemoeshared");
   maker->DescribeGraniteFactors();
   maker->DescribeExperts("num_local_experts");
-  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
   maker->Set("shared_intermediate_size", 0);
   maker->Copy("shared_intermediate_size", "expert_shared_feed_forward_length");
 }
@@ -201,7 +196,6 @@ void DescribeGlm4Moe(ConfigMaker* maker) {
   maker->DescribeGroupedExperts();
   maker->Copy("first_k_dense_replace", "leading_dense_block_count");
   maker->RequireGate(kGgufSigmoid);
-  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
   maker->Set("use_qk_norm", maker->Has("blk.0.attn_q_norm.weight"));
 }
 
@@ -214,7 +208,6 @@ void DescribeDots1(ConfigMaker* maker) {
   // The shapes of the tensors say it.
   maker->Consume("expert_shared_feed_forward_length");
   maker->RequireGate(kGgufSigmoid);
-  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
 }
 
 void DescribeMiniMaxM2(ConfigMaker* maker) {
@@ -231,7 +224,6 @@ void DescribeHunyuanMoe(ConfigMaker* maker) {
   maker->Copy("moe_intermediate_size", "expert_feed_forward_length");
   maker->Copy("num_shared_expert", "expert_shared_count");
   maker->Consume("expert_shared_feed_forward_length");
-  maker->Set("attention_bias", maker->Has("blk.0.attn_q.bias"));
 }
 
 // Sets what models with latent attention have in common.

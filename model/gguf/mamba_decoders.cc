@@ -147,7 +147,6 @@ void DescribeNemotronH(ConfigMaker* maker) {
   maker->Copy("conv_kernel", "ssm.conv_kernel");
   maker->Set("use_bias", maker->HasInLayers("ssm_in.bias"));
   maker->Set("use_conv_bias", maker->HasInLayers("ssm_conv1d.bias"));
-  maker->Set("mlp_bias", maker->HasInLayers("ffn_up.bias"));
   if (!experts) {
     for (const char* key : {"expert_count", "expert_used_count",
                             "expert_group_count", "expert_group_used_count"}) {
@@ -176,8 +175,6 @@ void DescribeFalconH1(ConfigMaker* maker) {
   maker->Set("mamba_conv_bias", maker->HasInLayers("ssm_conv1d.bias"));
   maker->Set("mamba_rms_norm", maker->HasInLayers("ssm_norm.weight"));
   maker->Set("mamba_norm_before_gate", false);
-  maker->Set("attention_bias", maker->HasInLayers("attn_q.bias"));
-  maker->Set("mlp_bias", maker->HasInLayers("ffn_up.bias"));
   if (maker->Has("output.weight")) return;
   maker->problems()->push_back(
       "weights: output.weight is missing, and with it its factor; use the "

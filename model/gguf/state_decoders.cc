@@ -130,7 +130,6 @@ void DescribeGraniteHybrid(ConfigMaker* maker) {
   const nlohmann::json* const turns = maker->Consume("rope.scaling.finetuned");
   const bool rotary = turns == nullptr || *turns == true;
   maker->Set("position_embedding_type", rotary ? "rope" : "nope");
-  maker->Set("attention_bias", maker->HasInLayers("attn_q.bias"));
   maker->Copy("shared_intermediate_size", "feed_forward_length");
   maker->Copy("shared_intermediate_size", "expert_shared_feed_forward_length");
   maker->Set("num_local_experts", 0);
@@ -147,7 +146,6 @@ void DescribeDelta(ConfigMaker* maker, const char* model_type) {
     maker->DescribeLayerTypes(*recurrent, "linear_attention", "full_attention");
   }
   maker->Consume("rope.dimension_sections");
-  maker->Set("attention_bias", maker->HasInLayers("attn_q.bias"));
   maker->Copy("linear_conv_kernel_dim", "ssm.conv_kernel");
   maker->Copy("linear_key_head_dim", "ssm.state_size");
   maker->Copy("linear_num_key_heads", "ssm.group_count");

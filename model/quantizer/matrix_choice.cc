@@ -92,6 +92,7 @@ class LayerMatrices {
       Add(layer.bottleneck->attention);
       Add(layer.bottleneck->output);
     }
+    if (layer.convolution) Add(layer.convolution->product);
     if (layer.token_input) {
       Add(layer.token_input->gate);
       Add(layer.token_input->output);

@@ -129,7 +129,7 @@ struct Visitor {
                  position_query, position_bias, self_attention_norms,
                  cross_attention, cross_attention_norms, gate, up, down,
                  experts, feed_forward_norms, parallel, token_input, factor,
-                 earlier_feed_forwards, bottleneck] = tensors;
+                 earlier_feed_forwards, bottleneck, convolution] = tensors;
     ForEach(self_attention);
     ForEach(recurrence);
     ForEach(mixer);
@@ -149,6 +149,13 @@ struct Visitor {
       ForEach(feed_forward);
     }
     ForEach(bottleneck);
+    ForEach(convolution);
+  }
+
+  void ForEach(const ConvolutionDescription& description) const {
+    const auto& [width, product, activation, norm] = description;
+    ForEach(product);
+    ForEach(norm);
   }
 
   void ForEach(const FeedForwardTensors& tensors) const {

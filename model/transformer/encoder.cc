@@ -25,6 +25,7 @@ Encoder::Encoder(const Transformer& weights)
     : weights_(weights),
       stack_(*weights.encoder()),
       rows_(weights.formats(), stack_.d_model),
+      near_(weights.formats()),
       embedding_(stack_, weights.formats()),
       attention_(weights.formats()),
       heads_(weights.pooler(), weights.head()),
@@ -165,6 +166,16 @@ absl::Status Encoder::RunLayer(int index, std::span<SourceState* const> sources,
   const Layer& layer = stack_.layers[index];
   const bool last = index + 1 == static_cast<int>(stack_.layers.size());
   const Linear* const next = stack_.FirstReader(index + 1);
+  if (layer.convolution.has_value()) {
+    GatherNear(*layer.convolution, workspace);
+    TRIVIUM_RETURN_IF_ERROR(SelfAttention(index, &rows_, workspace));
+    TRIVIUM_RETURN_IF_ERROR(
+        rows_.FeedForward(layer, /*reader=*/nullptr, workspace));
+    TRIVIUM_RETURN_IF_ERROR(
+        AddConvolution(*layer.convolution, next, workspace));
+    if (last) KeepRead(sources);
+    return absl::OkStatus();
+  }
   if (!layer.bottleneck.has_value()) {
     TRIVIUM_RETURN_IF_ERROR(SelfAttention(index, &rows_, workspace));
     if (last) KeepRead(sources);
@@ -201,6 +212,40 @@ absl::Status Encoder::SelfAttention(int index, Rows* rows,
         tiles_.Reserve(task.tiles.stride * (places_.back().block + 1));
   }
   return attention_.Run(task, rows, workspace);
+}
+
+void Encoder::GatherNear(const Convolution& convolution, Workspace* workspace) {
+  const int width = convolution.width, d_model = stack_.d_model;
+  near_.Resize(rows_.rows(), d_model * width);
+  workspace->team().Run(
+      rows_.rows(), Workspace::kLeastRows, [&](int begin, int end, int thread) {
+        float* const near = workspace->thread(thread).row.Reserve(near_.k());
+        for (int row = begin; row < end; ++row) {
+          std::fill_n(near, near_.k(), 0.0f);
+          const AttentionGroup& source = groups_[source_of_row_[row]];
+          for (int k = 0; k < width; ++k) {
+            const int from = row - width / 2 + k;
+            if (from < source.first || from >= source.first + source.rows) {
+              continue;
+            }
+            const float* const x = rows_.x(from);
+            for (int i = 0; i < d_model; ++i) near[i * width + k] = x[i];
+          }
+          near_.Set(row, near);
+        }
+      });
+}
+
+absl::Status Encoder::AddConvolution(const Convolution& convolution,
+                                     const Linear* reader,
+                                     Workspace* workspace) {
+  return convolution.product.Forward(
+      near_, rows_.rows(), workspace,
+      [&](int row, const auto& product, float* y) {
+        ActivateRow(product, convolution.activation, y);
+        rows_.Add(row, {.f32 = y, .n = stack_.d_model}, convolution.norms,
+                  reader, y);
+      });
 }
 
 void Encoder::KeepRead(std::span<SourceState* const> sources) {

@@ -45,6 +45,12 @@ class Encoder {
   absl::Status RunLayer(int layer, std::span<SourceState* const> sources,
                         Workspace* workspace);
   absl::Status SelfAttention(int layer, Rows* rows, Workspace* workspace);
+  // Fills `near_` with what a layer's convolution reads, before the layer
+  // changes it.
+  void GatherNear(const Convolution& convolution, Workspace* workspace);
+  // Ends the layer. `reader` reads the rows next.
+  absl::Status AddConvolution(const Convolution& convolution,
+                              const Linear* reader, Workspace* workspace);
   // Drops the rows that nothing reads after the last attention.
   void KeepRead(std::span<SourceState* const> sources);
   // Stores the rows as the hidden states of `layer` for the sources that
@@ -63,6 +69,7 @@ class Encoder {
   Rows rows_;
   std::optional<Rows> inner_;  // of layers with a bottleneck
   Buffer<float> values_;       // that are given to attention, [rows, kv_width]
+  Operand near_;               // [rows, d_model x width of a convolution]
   InputEmbedding embedding_;
   std::vector<InputEmbedding::Token> tokens_;  // of all sources
   std::vector<int> positions_;                 // of one source's tokens

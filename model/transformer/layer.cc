@@ -72,6 +72,10 @@ absl::Status ForEachLinear(const LayerDescription& description, Layer* layer,
     TRIVIUM_RETURN_IF_ERROR(
         pack(Parts{bottleneck.output}, &layer->bottleneck->output));
   }
+  if (description.convolution.has_value()) {
+    TRIVIUM_RETURN_IF_ERROR(pack(Parts{description.convolution->product},
+                                 &layer->convolution->product));
+  }
   for (size_t i = 0; i < description.earlier_feed_forwards.size(); ++i) {
     const auto& [up, down, norms] = description.earlier_feed_forwards[i];
     Expert& expert = layer->earlier_feed_forwards[i].feed_forward.experts[0];
@@ -310,6 +314,12 @@ absl::StatusOr<Layer> Layer::Create(const LayerDescription& description,
       packed.attention_norm = Norm::Create(*bottleneck.attention_norm, epsilon);
     }
     packed.norms.after = Norm::Create(bottleneck.output_norm, epsilon);
+  }
+  if (description.convolution.has_value()) {
+    Convolution& packed = layer.convolution.emplace();
+    packed.width = description.convolution->width;
+    packed.activation = description.convolution->activation;
+    packed.norms.after = Norm::Create(description.convolution->norm, epsilon);
   }
   TRIVIUM_ASSIGN_OR_RETURN(layer.feed_forward,
                            EmptyFeedForward(description, stack));

@@ -303,6 +303,20 @@ struct Bottleneck {
   }
 };
 
+// The packed ConvolutionDescription.
+struct Convolution {
+  int width = 0;
+  Linear product;
+  Activation activation = Activation::kNone;
+  Norms norms;  // after
+
+  template <typename F>
+  void ForEachPart(const F& f) const {
+    const auto& [of_width, of_product, of_activation, of_norms] = *this;
+    VisitParts(f, of_width, of_product, of_activation, of_norms);
+  }
+};
+
 // The packed weights of one encoder or decoder layer.
 struct Layer {
   Attention self_attention;  // only norms if `attends` is false
@@ -316,6 +330,7 @@ struct Layer {
   float factor = 1;  // see LayerDescription
   std::vector<EarlierFeedForward> earlier_feed_forwards;
   std::optional<Bottleneck> bottleneck;
+  std::optional<Convolution> convolution;
 
   // Returns the linear layer that reads first after attention, or null, see
   // FeedForward::reader.
@@ -336,7 +351,7 @@ struct Layer {
     const auto& [of_self_attention, of_attends, of_mixer, of_recurrent,
                  of_cross_attention, of_feed_forward, of_feed_forward_norms,
                  of_token_input, of_factor, of_earlier_feed_forwards,
-                 of_bottleneck] = *this;
+                 of_bottleneck, of_convolution] = *this;
     if (of_attends) {
       VisitParts(f, of_self_attention);
     } else {
@@ -344,7 +359,7 @@ struct Layer {
     }
     VisitParts(f, of_mixer, of_cross_attention, of_feed_forward,
                of_feed_forward_norms, of_token_input, of_factor,
-               of_earlier_feed_forwards, of_bottleneck);
+               of_earlier_feed_forwards, of_bottleneck, of_convolution);
   }
 };
 

@@ -218,6 +218,20 @@ struct BottleneckDescription {
   bool operator==(const BottleneckDescription&) const = default;
 };
 
+// A convolution along a source's tokens beside a whole layer (the first of
+// DeBERTa v2's larger models). With the layer's input x and its output y:
+//   y = norm(y_t + activation(bias + sum over i < K of W_i x_(t - K / 2 + i)))
+struct ConvolutionDescription {
+  int width = 0;  // K, odd
+  // [d_model, d_model x K], K numbers for each channel of x; the bias,
+  // [d_model]
+  LinearTensors product;
+  Activation activation = Activation::kTanh;
+  NormTensors norm;
+
+  bool operator==(const ConvolutionDescription&) const = default;
+};
+
 struct LayerDescription {
   AttentionDescription self_attention;
   // If set, replaces self_attention, of which only the geometry is used;
@@ -260,6 +274,8 @@ struct LayerDescription {
   std::vector<FeedForwardTensors> earlier_feed_forwards = {};
   // Only in encoders, with norms after the sublayers.
   std::optional<BottleneckDescription> bottleneck = std::nullopt;
+  // Only in encoders, with a norm after the feed-forward and no bottleneck.
+  std::optional<ConvolutionDescription> convolution = std::nullopt;
 
   // False for a layer that has only a mixer or attention (Nemotron-H).
   bool feeds_forward() const {

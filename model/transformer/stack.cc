@@ -136,6 +136,20 @@ absl::Status CheckBottleneck(const StackDescription& stack,
       "norms after their sublayers, without experts and relative attention");
 }
 
+absl::Status CheckConvolution(const LayerDescription& layer) {
+  if (!layer.convolution.has_value() ||
+      (layer.convolution->width % 2 == 1 &&
+       layer.self_attention.geometry.look_ahead != 0 && !layer.parallel &&
+       !layer.bottleneck.has_value() &&
+       layer.feed_forward_norms.after.has_value())) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "a convolution beside a layer reads an odd number of tokens, in "
+      "encoders, "
+      "with a norm after the feed-forward");
+}
+
 absl::Status CheckEmbeddings(const StackDescription& stack) {
   const EmbeddingTensors& embeddings = stack.embeddings;
   if (!embeddings.projects_tokens && !embeddings.trigrams) {
@@ -223,6 +237,7 @@ absl::StatusOr<Stack> Stack::Create(const StackDescription& description,
     TRIVIUM_RETURN_IF_ERROR(CheckLatent(layers[i].self_attention));
     TRIVIUM_RETURN_IF_ERROR(CheckNear(layers[i]));
     TRIVIUM_RETURN_IF_ERROR(CheckBottleneck(description, layers[i]));
+    TRIVIUM_RETURN_IF_ERROR(CheckConvolution(layers[i]));
     TRIVIUM_RETURN_IF_ERROR(CheckBlocks(description, layers[i]));
     TRIVIUM_RETURN_IF_ERROR(CheckMerged(description, layers[i]));
     if (stack.relative_attention.has_value() &&

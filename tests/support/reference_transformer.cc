@@ -224,6 +224,28 @@ Matrix Narrowed(const Matrix& x, const LayerDescription& layer,
                     bottleneck.output_norm, epsilon);
 }
 
+// What ConvolutionDescription makes of a layer's input and output.
+Matrix Convolved(const Matrix& output, const Matrix& input,
+                 const ConvolutionDescription& convolution,
+                 const StackDescription& stack, const Numbers& numbers) {
+  const int width = convolution.width;
+  Matrix near(input.rows, input.columns * width);
+  for (int i = 0; i < input.rows; ++i) {
+    for (int k = 0; k < width; ++k) {
+      const int from = i - width / 2 + k;
+      if (from < 0 || from >= input.rows) continue;
+      for (int c = 0; c < input.columns; ++c) {
+        near.row(i)[c * width + k] = input.row(from)[c];
+      }
+    }
+  }
+  return Normalized(
+      reference::Add(Activated(numbers.Product(near, convolution.product),
+                               convolution.activation),
+                     output),
+      convolution.norm, stack.norm_epsilon);
+}
+
 // The layers of an encoder or a decoder, and the final norm. What enters each
 // layer goes to `hidden`, if any.
 Matrix RunStack(const StackDescription& stack, std::span<const int32_t> ids,
@@ -285,6 +307,9 @@ Matrix RunStack(const StackDescription& stack, std::span<const int32_t> ids,
           stack, layer.feed_forward_norms, x, read, [&](const Matrix& in) {
             return reference::FeedForward(in, read, layer, stack, numbers);
           });
+    }
+    if (layer.convolution) {
+      x = Convolved(x, layer_input, *layer.convolution, stack, numbers);
     }
     if (layer.token_input) {
       const auto& [gate, output, norm] = *layer.token_input;

@@ -188,7 +188,7 @@ TEST(BertTest, RefusesOptionsThatChangeTheArithmetic) {
     EXPECT_THAT(problems("deberta.base", "pos_att_type", types),
                 ErrorAt("pos_att_type"));
   }
-  EXPECT_THAT(problems("deberta-v2.base", "conv_kernel_size", 3),
+  EXPECT_THAT(problems("deberta-v2.base", "conv_kernel_size", 4),
               ErrorAt("conv_kernel_size"));
   EXPECT_THAT(problems("deberta-v2.base", "position_buckets", 1),
               ErrorAt("position_buckets"));

@@ -357,7 +357,7 @@ TEST(NomicBertTest, RefusesOptionsThatChangeTheArithmetic) {
               ErrorAt("activation_function"));
   EXPECT_THAT(problem("num_experts", 8), ErrorAt("activation_function"));
   EXPECT_THAT(problem("num_shared_experts", 1), ErrorAt("num_shared_experts"));
-  EXPECT_THAT(ConfigProblem("nomic_bert.base", "head_dim", 8),
+  EXPECT_THAT(ConfigProblem("nomic_bert.base", "head_dim", 0),
               ErrorAt("head_dim"));
 }
 

@@ -199,7 +199,7 @@ TEST(Seq2SeqFamiliesTest, RefusesOtherHeads) {
        {"bart.generate", "t5.generate", "led.generate", "longt5.generate",
         "nllb-moe.generate", "t5gemma.generate", "t5gemma2.generate"}) {
     Folder folder(name);
-    folder.config["architectures"] = {"AnyForTokenClassification"};
+    folder.config["architectures"] = {"AnyForQuestionAnswering"};
     EXPECT_THAT(folder.LoadWithoutWeights(),
                 ElementsAre(ErrorAt("architectures")));
   }

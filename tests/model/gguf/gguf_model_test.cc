@@ -243,7 +243,11 @@ TEST(GgufModelTest, RecognizesLlama3ByItsFrequencyFactors) {
                   {"low_freq_factor", 1.0},
                   {"high_freq_factor", 4.0},
                   {"original_max_position_embeddings", 8192}}));
-  EXPECT_THAT(ProblemsOf(with_factors(1.1f)),
+  const json other = ReadWell(with_factors(1.25f)).config["rope_scaling"];
+  EXPECT_EQ(other["rope_type"], "longrope");
+  EXPECT_EQ(other["short_factor"], other["long_factor"]);
+  EXPECT_EQ(other["short_factor"][1], 1.25);
+  EXPECT_THAT(ProblemsOf(with_factors(-1)),
               ElementsAre(ErrorAt("rope_freqs.weight")));
   // Heads of one dimension have no pairs.
   GgufWriter narrow = Decoder("llama");
@@ -449,6 +453,9 @@ TEST(GgufModelTest, RefusesAHeadWithoutItsPooler) {
       .Tensor("cls.output.weight", {2, 4}, Count(8));
   EXPECT_THAT(ProblemsOf(writer), ElementsAre(ErrorAt("cls.output.weight")));
   writer.Tensor("cls.weight", {4, 4}, Count(16)).Value("bert.pooling_type", 4);
+  // DistilBERT's.
+  EXPECT_THAT(ProblemsOf(writer), ElementsAre(ErrorAt("cls.weight")));
+  writer.Tensor("token_types.weight", {1, 4}, Count(4));
   const GgufModel model = ReadWell(writer);
   EXPECT_EQ(model.config["model_type"], "roberta");
   EXPECT_EQ(model.config["id2label"],

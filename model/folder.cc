@@ -101,6 +101,11 @@ json ReadFiles(const std::string& root, bool imagine, const ModuleList* modules,
   // Also if nobody can tell: reading it says why.
   const bool configured =
       std::filesystem::exists(path + "/config.json", error) || error;
+  const std::string hint = configured ? "" : FolderHint(path);
+  if (!hint.empty()) {
+    problems->push_back(fmt::format("{}: has no config.json{}", path, hint));
+    return nullptr;
+  }
   absl::StatusOr<std::unique_ptr<Weights>> weights = Weights::Open(path);
   if (weights.ok()) {
     folder->weights = *std::move(weights);
@@ -125,8 +130,7 @@ json ReadFiles(const std::string& root, bool imagine, const ModuleList* modules,
   if (configured) {
     folder->config = ReadJson(path, "config.json", true, problems);
   } else {
-    problems->push_back(
-        fmt::format("{}: has no config.json{}", path, FolderHint(path)));
+    problems->push_back(fmt::format("{}: has no config.json", path));
   }
   folder->weights = ApplyQuantizationConfig(
       folder->config, std::move(folder->weights), problems);

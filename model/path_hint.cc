@@ -53,6 +53,12 @@ std::string FolderHint(const std::string& folder) {
        entry.increment(error)) {
     std::error_code ignored;
     const std::string one = entry->path().string();
+    // sentence-transformers numbers its modules; the first is the model.
+    const std::string own = entry->path().filename().string();
+    if (absl::ascii_isdigit(static_cast<unsigned char>(own[0])) &&
+        !own.starts_with("0_")) {
+      continue;
+    }
     if (fs::is_regular_file(one + "/config.json", ignored) &&
         (inner.empty() || one < inner)) {
       inner = one;

@@ -226,6 +226,7 @@ TEST_F(ChatTest, RefusesFlagsThatDoNotApply) {
 class TerminalTest : public ChatTest {
  protected:
   TerminalTest() : master_(posix_openpt(O_RDWR | O_NOCTTY)) {
+    setenv("TERM", "xterm", 1);
     EXPECT_EQ(grantpt(master_), 0);
     EXPECT_EQ(unlockpt(master_), 0);
     slave_ = open(ptsname(master_), O_RDWR | O_NOCTTY);
@@ -308,6 +309,36 @@ TEST_F(TerminalTest, CtrlCStopsTheAnswerButNotTheProgram) {
   ReadTo("one two");
   EXPECT_THAT(Said(server_.last_generate.chat()),
               ElementsAre("user: Hi", "assistant: one", "user: More"));
+  Type("/quit\n");
+  EXPECT_EQ(End(), kExitOk);
+}
+
+TEST_F(TerminalTest, LinesAreEditedAndKept) {
+  Start();
+  ReadTo("Ctrl-D ends");
+  // Home, the end, a word's last letter of two bytes.
+  Type("ell\xC3\xA4\x7Fo\x01H\x05!\n");
+  ReadTo("one two");
+  EXPECT_THAT(Said(server_.last_generate.chat()), ElementsAre("user: Hello!"));
+  Type("\x1b[A?\n");  // the line before
+  ReadTo("one two");
+  EXPECT_THAT(Said(server_.last_generate.chat()).back(), "user: Hello!?");
+  Type("not this\x03");  // Ctrl-C
+  ReadTo("(Ctrl-D or /quit ends)");
+  Type("this\n");
+  ReadTo("one two");
+  EXPECT_THAT(Said(server_.last_generate.chat()).back(), "user: this");
+  Type("\x04");
+  EXPECT_EQ(End(), kExitOk);
+}
+
+TEST_F(TerminalTest, ATerminalWithoutACursorGetsLinesAsTheyAre) {
+  setenv("TERM", "dumb", 1);
+  Start();
+  ReadTo("Ctrl-D ends");
+  Type("Hi\n");
+  ReadTo("one two");
+  EXPECT_THAT(Said(server_.last_generate.chat()), ElementsAre("user: Hi"));
   Type("/quit\n");
   EXPECT_EQ(End(), kExitOk);
 }

@@ -268,7 +268,7 @@ class ChatCommand : public Command {
     std::unique_ptr<LineReader> lines_;
     std::unique_ptr<Interrupts> interrupts_;
     std::unique_ptr<LineEditor> editor_;  // null: the terminal has no cursor
-    size_t number_ = 0;  // of the current text, from 1
+    size_t number_ = 0;                   // of the current text, from 1
     int64_t failed_ = 0;
     bool thought_ = false;  // the line shows a thought
   };

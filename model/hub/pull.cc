@@ -62,11 +62,12 @@ class Puller {
   absl::StatusOr<std::string> FromCache(const std::string& commit) {
     const std::vector<HubFile> files = cache_.Files(commit);
     const auto incomplete = [&](const absl::Status& status) {
-      return absl::NotFoundError(fmt::format(
-          "hf:{}: the cache has only a part of the model in {}, and the hub was "
-          "not asked; fetch it once where there is a network ({})",
-          name_.repository, cache_.Snapshot(commit),
-          std::string(status.message())));
+      return absl::NotFoundError(
+          fmt::format("hf:{}: the cache has only a part of the model in {}, "
+                      "and the hub was "
+                      "not asked; fetch it once where there is a network ({})",
+                      name_.repository, cache_.Snapshot(commit),
+                      std::string(status.message())));
     };
     const absl::StatusOr<FileChoice> choice = ChooseFiles(name_, files);
     if (!choice.ok()) {
@@ -177,11 +178,11 @@ class Puller {
       if (cache_.Has(file)) continue;
       complete = false;
       std::error_code error;
-      const uintmax_t have = std::filesystem::file_size(
-          cache_.Blob(file) + ".incomplete", error);
-      missing += error ? file.size
-                       : std::max<int64_t>(
-                             file.size - static_cast<int64_t>(have), 0);
+      const uintmax_t have =
+          std::filesystem::file_size(cache_.Blob(file) + ".incomplete", error);
+      missing +=
+          error ? file.size
+                : std::max<int64_t>(file.size - static_cast<int64_t>(have), 0);
     }
     if (complete) return absl::OkStatus();
     TRIVIUM_RETURN_IF_ERROR(cache_.Prepare());

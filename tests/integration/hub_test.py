@@ -11,6 +11,7 @@ import pathlib
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -577,6 +578,23 @@ class ServerTest(HubTestCase):
         return subprocess.run(
             [PROGRAMS / "trivium", flags[0], "--address", f"127.0.0.1:{port}", *flags[1:]],
             capture_output=True, text=True, env=self.environment())
+
+    def test_a_port_in_use_is_told_before_a_model_is_fetched(self):
+        self.hub.add("test/tiny", tiny_model())
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            address = f"127.0.0.1:{other.getsockname()[1]}"
+            for flag in ("--listen", "--http-listen", "--metrics-listen"):
+                ports = {"--listen": "127.0.0.1:0", "--http-listen": "off",
+                         "--metrics-listen": "off", flag: address}
+                result = subprocess.run(
+                    [PROGRAMS / "trivium-server", "--model", "hf:test/tiny",
+                     *(f"{name}={port}" for name, port in ports.items())],
+                    text=True, env=self.environment(), timeout=60, check=False,
+                    capture_output=True)
+                self.assertEqual(result.returncode, 1)
+                self.assertIn(f"cannot listen on {address}", result.stderr)
+                self.assertIn(f"with {flag}", result.stderr)
+        self.assertEqual(self.hub.requests, [])
 
     def test_clients_load_models_of_owners_that_are_allowed(self):
         self.hub.add("test/tiny", tiny_model())

@@ -76,10 +76,9 @@ TEST(FolderReportTest, NamesWhatAFolderIsInstead) {
               ElementsAre(ErrorAt("Transformers")));
   EXPECT_THAT(report("models--a--b-c", {"snapshots/0123/config.json"}),
               ElementsAre(ErrorAt("hf:a/b-c")));
-  EXPECT_THAT(
-      report("outer", {"1_Pooling/config.json", "b/config.json",
-                       "a/config.json"}),
-      ElementsAre(ErrorAt("outer/a")));
+  EXPECT_THAT(report("outer", {"1_Pooling/config.json", "b/config.json",
+                               "a/config.json"}),
+              ElementsAre(ErrorAt("outer/a")));
   EXPECT_THAT(report("modules", {"1_Pooling/config.json"}),
               ElementsAre(ErrorAt("weights"), ErrorAt("config.json")));
   EXPECT_THAT(report("onnx", {"model.onnx"}),

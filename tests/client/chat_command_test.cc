@@ -313,21 +313,27 @@ TEST_F(TerminalTest, CtrlCStopsTheAnswerButNotTheProgram) {
   EXPECT_EQ(End(), kExitOk);
 }
 
+// Keys have their meaning from the prompt on.
 TEST_F(TerminalTest, LinesAreEditedAndKept) {
   Start();
   ReadTo("Ctrl-D ends");
-  // Home, the end, a word's last letter of two bytes.
+  ReadTo(">");
+  // A letter of two bytes is taken back; then the line's begin and end.
   Type("ell\xC3\xA4\x7Fo\x01H\x05!\n");
   ReadTo("one two");
   EXPECT_THAT(Said(server_.last_generate.chat()), ElementsAre("user: Hello!"));
+  ReadTo(">");
   Type("\x1b[A?\n");  // the line before
   ReadTo("one two");
-  EXPECT_THAT(Said(server_.last_generate.chat()).back(), "user: Hello!?");
+  EXPECT_EQ(Said(server_.last_generate.chat()).back(), "user: Hello!?");
+  ReadTo(">");
   Type("not this\x03");  // Ctrl-C
   ReadTo("(Ctrl-D or /quit ends)");
+  ReadTo(">");
   Type("this\n");
   ReadTo("one two");
-  EXPECT_THAT(Said(server_.last_generate.chat()).back(), "user: this");
+  EXPECT_EQ(Said(server_.last_generate.chat()).back(), "user: this");
+  ReadTo(">");
   Type("\x04");
   EXPECT_EQ(End(), kExitOk);
 }

@@ -97,10 +97,19 @@ json ReadFiles(const std::string& root, bool imagine, const ModuleList* modules,
   if (IsAdapter(root, problems)) return nullptr;
   const std::string path =
       modules != nullptr ? modules->front().folder : TransformerFolder(root);
+  std::error_code error;
+  // Also if nobody can tell: reading it says why.
+  const bool configured =
+      std::filesystem::exists(path + "/config.json", error) || error;
+  const std::string hint = configured ? "" : FolderHint(path);
+  if (!hint.empty()) {
+    problems->push_back(fmt::format("{}: has no config.json{}", path, hint));
+    return nullptr;
+  }
   absl::StatusOr<std::unique_ptr<Weights>> weights = Weights::Open(path);
   if (weights.ok()) {
     folder->weights = *std::move(weights);
-  } else if (imagine && absl::IsNotFound(weights.status())) {
+  } else if (imagine && configured && absl::IsNotFound(weights.status())) {
     folder->weights = ImagineWeights();
   } else {
     problems->push_back(std::string(weights.status().message()));
@@ -118,7 +127,11 @@ json ReadFiles(const std::string& root, bool imagine, const ModuleList* modules,
   folder->tokenizer_config =
       ReadJson(path, "tokenizer_config.json", false, problems);
   json generation = ReadJson(path, "generation_config.json", false, problems);
-  folder->config = ReadJson(path, "config.json", true, problems);
+  if (configured) {
+    folder->config = ReadJson(path, "config.json", true, problems);
+  } else {
+    problems->push_back(fmt::format("{}: has no config.json", path));
+  }
   folder->weights = ApplyQuantizationConfig(
       folder->config, std::move(folder->weights), problems);
   UseTextTower(&folder->config, &folder->weights, problems);

@@ -236,6 +236,12 @@ int Main(int argc, char** argv) {
   for (const std::string& unknown : UnknownVariables(variables, environ)) {
     Log(spdlog::level::warn, unknown);
   }
+  const bool serves = options.check_folder.empty() && !options.plan;
+  if (status = serves ? CheckPorts(options) : absl::OkStatus(); !status.ok()) {
+    Log(spdlog::level::critical, "cannot serve",
+        {{"error", std::string(status.message())}});
+    return EXIT_FAILURE;
+  }
   if (status = PullWithSignals(&options); !status.ok()) {
     Log(spdlog::level::critical, "cannot fetch a model",
         {{"error", std::string(status.message())}});

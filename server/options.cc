@@ -198,6 +198,14 @@ void AddToolFlags(FlagSet* flags, CLI::App* app, Options* options) {
       flags->Add("check", &options->check_folder,
                  "List all problems of a model folder, or of hf:OWNER/NAME "
                  "before its weights are fetched, and exit");
+  check->check(CLI::Validator(
+      [](const std::string& folder) {
+        return folder.empty() || folder[0] == '-'
+                   ? fmt::format("'{}' names no folder; give it after --check",
+                                 folder)
+                   : "";
+      },
+      ""));
   CLI::Option* const plan = AddPlanFlag(flags, app, options);
   plan->excludes(check);
   flags->Flag("json", &options->json, "Write --plan as JSON")->needs(plan);

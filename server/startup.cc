@@ -5,6 +5,7 @@
 //   4. workers, then metrics, which have series for each of them
 //   5. the batcher, and the engines of each model
 //   6. ports (Server::Create), so that the first client finds the models
+// Before all of them, CheckPorts says whether step 6 would find its ports free.
 //
 // --prefix-cache-bytes is checked twice: at once against a given
 // --kv-cache-bytes, and in step 4 against a chosen one. The embedded model is
@@ -267,6 +268,31 @@ absl::StatusOr<std::string> EmbeddedModelFolder() {
       "--model NAME=FOLDER, or the embedded model's folder in "
       "TRIVIUM_EMBEDDED_MODEL",
       installed.string(), TRIVIUM_EMBEDDED_DIR));
+}
+
+absl::Status CheckPorts(const Options& options) {
+  struct Port {
+    const char* flag;
+    std::string address;
+  };
+  // A port for HTTP that nobody named may be another program's.
+  const std::string http = options.http_given ? options.http_listen : "";
+  std::vector<std::vector<UniqueFd>> held;
+  for (const Port& port :
+       {Port{"--listen", options.listen}, Port{"--http-listen", http},
+        Port{"--metrics-listen", options.metrics_listen}}) {
+    if (port.address.empty() || IsUnixAddress(port.address)) continue;
+    TRIVIUM_ASSIGN_OR_RETURN(const HostPort at, ParseHostPort(port.address));
+    if (at.port == 0) continue;
+    absl::StatusOr<std::vector<UniqueFd>> sockets = Listen(at.host, at.port);
+    if (!sockets.ok()) {
+      return absl::UnavailableError(fmt::format(
+          "cannot listen on {}: {}; choose another address or port with {}",
+          port.address, std::string(sockets.status().message()), port.flag));
+    }
+    held.push_back(*std::move(sockets));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options) {

@@ -18,6 +18,11 @@ namespace trivium {
 // the flag, model or file, and what to do.
 absl::StatusOr<std::unique_ptr<Server>> StartServer(const Options& options);
 
+// Finds a port that another program has, or that two flags name, before models
+// are fetched and read. UNAVAILABLE names the flag. Unix sockets are left to
+// StartServer.
+absl::Status CheckPorts(const Options& options);
+
 // The steps of StartServer that a Plan of the same options needs, too:
 
 // Returns an error if options contradict each other.

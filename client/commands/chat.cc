@@ -15,6 +15,7 @@
 #include "client/commands/command.h"
 #include "client/commands/conversation.h"
 #include "client/commands/interrupts.h"
+#include "client/commands/line_editor.h"
 #include "client/commands/line_reader.h"
 #include "fmt/format.h"
 #include "google/protobuf/util/json_util.h"
@@ -125,6 +126,9 @@ class ChatCommand : public Command {
             PrintTo(io_.err, "\n(Ctrl-D or /quit ends)\n{}", prompt_);
             std::fflush(io_.err);
           }));
+      const bool bold = prompt_ != "> ";
+      editor_ = LineEditor::Create(
+          io_, bold ? fmt::format("\1{}\1 ", colors_.Bold("\1>\1")) : prompt_);
       Tell(fmt::format("{}: /help lists the commands, Ctrl-D ends",
                        Visible(model.name())));
       return absl::OkStatus();
@@ -140,12 +144,13 @@ class ChatCommand : public Command {
         if (number_ == texts_.size()) return std::nullopt;
         return texts_[number_++];
       }
-      if (talks_) {
+      ++number_;
+      if (talks_ && editor_ == nullptr) {
         PrintTo(io_.err, "{}", prompt_);
         std::fflush(io_.err);
       }
-      ++number_;
-      absl::StatusOr<std::optional<std::string>> line = lines_->Next();
+      absl::StatusOr<std::optional<std::string>> line =
+          editor_ != nullptr ? editor_->Next() : lines_->Next();
       // Ctrl-D does not end the line of the prompt.
       if (talks_ && line.ok() && !*line) Tell("");
       return line;
@@ -262,7 +267,8 @@ class ChatCommand : public Command {
     Conversation conversation_;
     std::unique_ptr<LineReader> lines_;
     std::unique_ptr<Interrupts> interrupts_;
-    size_t number_ = 0;  // of the current text, from 1
+    std::unique_ptr<LineEditor> editor_;  // null: the terminal has no cursor
+    size_t number_ = 0;                   // of the current text, from 1
     int64_t failed_ = 0;
     bool thought_ = false;  // the line shows a thought
   };

@@ -129,19 +129,42 @@ class Download {
 
   absl::Status ReadOnce() {
     HttpFetcher::Receiver receiver;
-    receiver.begin = [this](const HubAnswer& answer) {
-      // The server may send the whole file instead of a part.
-      if (answer.status == 200 && have_ > 0) return Restart();
-      if (answer.status == 206 &&
-          RangeBegin(answer.Header("content-range")) != have_) {
-        return absl::UnavailableError(
-            fmt::format("hf:{}: {} came from another byte than asked for",
-                        name_.repository, file_.path));
-      }
-      return absl::OkStatus();
-    };
+    receiver.begin = [this](const HubAnswer& answer) { return Begin(answer); };
     receiver.bytes = [this](std::string_view bytes) { return Write(bytes); };
-    return client_->Read(name_, commit_, file_, have_, receiver);
+    const int64_t from = ranges_ ? have_ : 0;
+    const absl::Status status =
+        client_->Read(name_, commit_, file_, from, receiver);
+    if (from == 0 || !absl::IsOutOfRange(status)) return status;
+    ranges_ = false;
+    return absl::UnavailableError(std::string(status.message()));
+  }
+
+  // Looks at the head of an answer before its bytes are written.
+  absl::Status Begin(const HubAnswer& answer) {
+    const bool whole = answer.status == 200;
+    const std::string range = answer.Header("content-range");
+    if (!whole && RangeBegin(range) != (ranges_ ? have_ : 0)) {
+      const std::string text =
+          fmt::format("hf:{}: {} came from another byte than asked for",
+                      name_.repository, file_.path);
+      if (have_ == 0 || !ranges_) {
+        return absl::FailedPreconditionError(
+            fmt::format("{}; use another HF_ENDPOINT", text));
+      }
+      ranges_ = false;
+      return absl::UnavailableError(text);
+    }
+    const std::string size = whole ? answer.Header("content-length")
+                                   : range.substr(range.find('/') + 1);
+    int64_t bytes = 0;
+    if (absl::SimpleAtoi(size, &bytes) && bytes != file_.size) {
+      return absl::FailedPreconditionError(fmt::format(
+          "hf:{}: {} has {} bytes, but the hub lists {}; run it again if the "
+          "repository was just changed, or use another HF_ENDPOINT",
+          name_.repository, file_.path, bytes, file_.size));
+    }
+    // The server may send the whole file instead of a part.
+    return have_ > 0 && (whole || !ranges_) ? Restart() : absl::OkStatus();
   }
 
   absl::Status Write(std::string_view bytes) {
@@ -188,6 +211,7 @@ class Download {
   HubClient* const client_;
   PullObserver* const observer_;
   FileHash hash_;
+  bool ranges_ = true;  // false: the server's parts of this file are not right
   UniqueFd incomplete_file_;
   int64_t have_ = 0;
 };
@@ -197,19 +221,13 @@ class Download {
 absl::Status FetchBlob(const HubName& name, const std::string& commit,
                        const HubFile& file, const HubCache& cache,
                        HubClient* client, PullObserver* observer) {
-  const std::string blob = cache.Blob(file);
-  const auto is_there = [&] {
-    struct stat status;
-    return stat(blob.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
-           status.st_size == file.size;
-  };
-  if (is_there()) return absl::OkStatus();
+  if (cache.Has(file)) return absl::OkStatus();
   TRIVIUM_ASSIGN_OR_RETURN(const UniqueFd lock, cache.Lock(file, [&] {
     observer->OnNote(
         fmt::format("another process fetches {}; waiting for it", file.path));
   }));
-  if (is_there()) return absl::OkStatus();
-  return Download(name, commit, file, blob, client, observer).Run();
+  if (cache.Has(file)) return absl::OkStatus();
+  return Download(name, commit, file, cache.Blob(file), client, observer).Run();
 }
 
 }  // namespace trivium

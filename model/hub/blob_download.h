@@ -18,7 +18,8 @@ namespace trivium {
 //   size and hash are the listed ones ── HASH.incomplete becomes HASH
 //
 // A connection that breaks is tried again from where it broke, as long as bytes
-// come. No more bytes than listed are written. Errors are HubClient's and
+// come; a server whose parts are not right is asked for the whole file. No more
+// bytes than listed are written. Errors are HubClient's and
 // CacheError's; DATA_LOSS: the hash is another, and what came is deleted.
 // UNAVAILABLE says that running again goes on.
 absl::Status FetchBlob(const HubName& name, const std::string& commit,

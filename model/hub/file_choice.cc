@@ -142,7 +142,7 @@ std::string ListOf(const std::vector<HubFile>& files) {
   for (const HubFile& file : files) {
     list += (list.empty() ? "" : ", ") + file.path;
   }
-  return list.empty() ? "none" : list;
+  return list;
 }
 
 absl::StatusOr<HubFile> ChooseGguf(const HubName& name,
@@ -156,6 +156,11 @@ absl::StatusOr<HubFile> ChooseGguf(const HubName& name,
   };
   const std::string quant =
       Upper(name.quant.empty() ? kDefaultQuant : name.quant);
+  if (all.empty()) {
+    return absl::NotFoundError(
+        fmt::format("hf:{}: the repository has no GGUF file; leave out ':{}'",
+                    name.repository, name.quant));
+  }
   std::vector<HubFile> fit;
   if (all.size() == 1 && name.quant.empty()) fit = all;
   for (const auto matches : {HasWord, HasText}) {
@@ -256,7 +261,9 @@ absl::StatusOr<std::vector<HubFile>> ReadShards(
   for (const std::string& shard : names) {
     const HubFile* const file = FindFile(files, folder + shard);
     if (file == nullptr) {
-      return error("names a file that the repository does not have");
+      return error(
+          fmt::format("names the file {}, which the repository does not have",
+                      nlohmann::json(shard).dump().substr(0, 200)));
     }
     shards.push_back(*file);
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "base/status.h"
 
 namespace trivium {
@@ -23,6 +24,18 @@ bool IsContent(int status) { return status == 200 || status == 206; }
 
 std::chrono::microseconds ToStd(absl::Duration time) {
   return absl::ToChronoMicroseconds(time);
+}
+
+// Only "identity" was asked for. Hashes and ranges are of the bytes themselves.
+absl::Status CheckCoding(const Url& url, const HubAnswer& answer) {
+  const std::string coding = answer.Header("content-encoding");
+  if (coding.empty() || absl::EqualsIgnoreCase(coding, "identity")) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(fmt::format(
+      "{} sends its answers compressed, although this was not asked for; use "
+      "another HF_ENDPOINT, or turn compression off in the proxy before it",
+      url.Origin()));
 }
 
 // True if the hub itself gave the header.
@@ -97,7 +110,8 @@ class HttpFetcher::Connection {
         answer.headers.emplace(absl::AsciiStrToLower(name), value);
       }
       takes = receiver != nullptr && IsContent(answer.status);
-      if (takes) received = receiver->begin(answer);
+      if (IsContent(answer.status)) received = CheckCoding(url, answer);
+      if (takes && received.ok()) received = receiver->begin(answer);
       return received.ok();
     };
     request.content_receiver = [&](const char* data, size_t size, uint64_t,
@@ -116,6 +130,7 @@ class HttpFetcher::Connection {
     const httplib::Result result = client_.send(request);
     TRIVIUM_RETURN_IF_ERROR(received);
     if (!result) return NoAnswer(url, result.error(), proxy_);
+    answer.status = result->status;  // also of an answer without a body
     return answer;
   }
 

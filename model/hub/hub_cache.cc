@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -65,6 +66,12 @@ std::string HubCache::Snapshot(const std::string& commit) const {
 
 std::string HubCache::Blob(const HubFile& file) const {
   return folder_ + "/blobs/" + file.blob;
+}
+
+bool HubCache::Has(const HubFile& file) const {
+  struct stat status;
+  return stat(Blob(file).c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+         status.st_size == file.size;
 }
 
 absl::StatusOr<std::string> HubCache::CommitOf(
@@ -151,7 +158,10 @@ absl::Status HubCache::Link(const std::string& commit,
 
 absl::Status HubCache::WriteRef(const std::string& revision,
                                 const std::string& commit) const {
-  if (revision == commit) return absl::OkStatus();
+  const absl::StatusOr<std::string> known = CommitOf(revision);
+  if (revision == commit || (known.ok() && *known == commit)) {
+    return absl::OkStatus();
+  }
   const fs::path path = fs::path(folder_ + "/refs") / revision;
   TRIVIUM_RETURN_IF_ERROR(MakeFolder(path.parent_path()));
   const std::string part = fmt::format("{}.{}", path.string(), getpid());

@@ -28,6 +28,8 @@ class HubCache {
 
   std::string Snapshot(const std::string& commit) const;
   std::string Blob(const HubFile& file) const;
+  // True if the blob is there, complete.
+  bool Has(const HubFile& file) const;
 
   // NOT_FOUND: the cache does not know the revision.
   absl::StatusOr<std::string> CommitOf(const std::string& revision) const;
@@ -42,6 +44,8 @@ class HubCache {
                                 const std::function<void()>& on_wait) const;
   // Makes snapshots/COMMIT/PATH, unless it is there.
   absl::Status Link(const std::string& commit, const HubFile& file) const;
+  // Writes nothing if the revision has that commit already, so a cache that
+  // has everything may be read-only.
   absl::Status WriteRef(const std::string& revision,
                         const std::string& commit) const;
 

@@ -84,8 +84,12 @@ absl::Status HubClient::Refusal(const HubName& name, const std::string& what,
         name.revision, page)));
   }
   if (answer.status == 404) {
-    return absl::NotFoundError(
-        text(fmt::format("the hub has no {}; see {}", what, page)));
+    return absl::NotFoundError(text(
+        fmt::format("{} has not {}; see {}", settings_.endpoint, what, page)));
+  }
+  if (answer.status == 416) {
+    return absl::OutOfRangeError(
+        text(fmt::format("the hub has not so many bytes of {}", what)));
   }
   if (answer.status == 429) {
     return absl::UnavailableError(
@@ -133,7 +137,8 @@ absl::StatusOr<HubListing> HubClient::List(const HubName& name, int tries) {
                                       std::string(listing.status().message())));
     }
     const absl::Status status =
-        answer.ok() ? Refusal(name, "list of files", *answer) : answer.status();
+        answer.ok() ? Refusal(name, "the list of files", *answer)
+                    : answer.status();
     if (i >= tries) return status;
     TRIVIUM_RETURN_IF_ERROR(WaitToRetry(status, i));
   }

@@ -21,7 +21,8 @@ namespace trivium {
 // UNAVAILABLE is an error that another try may mend: no connection, a server
 // that is too busy (429) or broken (5xx). Others are final: NOT_FOUND (no such
 // repository, revision or file), PERMISSION_DENIED (gated), UNAUTHENTICATED (a
-// token that is not valid). They name the repository and what to do.
+// token that is not valid), OUT_OF_RANGE (no such part of a file). They name
+// the repository and what to do.
 class HubClient {
  public:
   // The observer outlives the client.

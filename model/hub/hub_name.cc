@@ -8,6 +8,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_split.h"
+#include "model/path_hint.h"
 
 namespace trivium {
 namespace {
@@ -55,10 +56,12 @@ bool IsHubName(std::string_view text) { return text.starts_with(kPrefix); }
 
 absl::StatusOr<HubName> ParseHubName(std::string_view text) {
   const auto error = [text](std::string_view what) {
+    const std::string hint = HubNameHint(text);
+    const bool hints = !hint.empty() && hint != text;
     return absl::InvalidArgumentError(fmt::format(
         "'{}' {}; a model of a hub is hf:OWNER/NAME[@REVISION][:QUANT], such "
-        "as hf:Qwen/Qwen3-0.6B",
-        text, what));
+        "as {}",
+        text, what, hints ? hint : "hf:Qwen/Qwen3-0.6B"));
   };
   if (!IsHubName(text)) return error("does not begin with hf:");
   std::string_view rest = text.substr(kPrefix.size());

@@ -18,6 +18,8 @@ using nlohmann::json;
 constexpr size_t kSha1Digits = 40;
 constexpr size_t kSha256Digits = 64;
 constexpr size_t kLongestPath = 1024;
+// 16 TiB. A list has too few files for the sum of their sizes to overflow.
+constexpr int64_t kLargestFile = int64_t{1} << 44;
 constexpr size_t kLongestName = 240;  // leaves room for ".incomplete"
 
 absl::Status Broken(const std::string& what) {
@@ -35,11 +37,9 @@ std::string Text(const json& object, const char* key) {
 std::optional<int64_t> Size(const json& object) {
   const auto found = object.find("size");
   if (found == object.end() || !found->is_number_integer()) return {};
-  if (found->is_number_unsigned() && found->get<uint64_t>() > INT64_MAX / 2) {
-    return {};
-  }
+  // Above the largest int64_t it is negative here.
   const auto size = found->get<int64_t>();
-  return size >= 0 ? std::optional(size) : std::nullopt;
+  return size >= 0 && size <= kLargestFile ? std::optional(size) : std::nullopt;
 }
 
 absl::StatusOr<HubFile> ReadEntry(const json& entry) {

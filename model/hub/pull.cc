@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <vector>
@@ -61,9 +62,12 @@ class Puller {
   absl::StatusOr<std::string> FromCache(const std::string& commit) {
     const std::vector<HubFile> files = cache_.Files(commit);
     const auto incomplete = [&](const absl::Status& status) {
-      return absl::NotFoundError(fmt::format(
-          "{} (the cache has not all of it, and the hub was not asked)",
-          std::string(status.message())));
+      return absl::NotFoundError(
+          fmt::format("hf:{}: the cache has only a part of the model in {}, "
+                      "and the hub was "
+                      "not asked; fetch it once where there is a network ({})",
+                      name_.repository, cache_.Snapshot(commit),
+                      std::string(status.message())));
     };
     const absl::StatusOr<FileChoice> choice = ChooseFiles(name_, files);
     if (!choice.ok()) {
@@ -100,7 +104,6 @@ class Puller {
     }
     const std::string& commit = listing.commit;
     TRIVIUM_RETURN_IF_ERROR(CheckBytes(choice));
-    TRIVIUM_RETURN_IF_ERROR(cache_.Prepare());
     TRIVIUM_RETURN_IF_ERROR(Fetch(commit, choice.first));
     const std::string path = PathOf(commit, choice);
     if (options_.check != nullptr && choice.gguf.empty() &&
@@ -156,9 +159,7 @@ class Puller {
 
   absl::Status Fetch(const std::string& commit,
                      const std::vector<HubFile>& files) {
-    int64_t missing = 0;
-    for (const HubFile& file : files) missing += Missing(file);
-    TRIVIUM_RETURN_IF_ERROR(cache_.CheckRoom(missing));
+    TRIVIUM_RETURN_IF_ERROR(MakeRoom(files));
     for (const HubFile& file : files) {
       TRIVIUM_RETURN_IF_ERROR(
           FetchBlob(name_, commit, file, cache_, &client_, observer_));
@@ -168,15 +169,24 @@ class Puller {
     return absl::OkStatus();
   }
 
-  // Bytes of the file that the cache lacks.
-  int64_t Missing(const HubFile& file) const {
-    std::error_code error;
-    const std::string blob = cache_.Blob(file);
-    if (std::filesystem::exists(blob, error)) return 0;
-    const uintmax_t have =
-        std::filesystem::file_size(blob + ".incomplete", error);
-    return error ? file.size
-                 : std::max<int64_t>(file.size - static_cast<int64_t>(have), 0);
+  // Makes the cache's folders and looks at the disk, if the cache lacks any of
+  // the files. A cache that has them all may be read-only.
+  absl::Status MakeRoom(const std::vector<HubFile>& files) const {
+    bool complete = true;
+    int64_t missing = 0;
+    for (const HubFile& file : files) {
+      if (cache_.Has(file)) continue;
+      complete = false;
+      std::error_code error;
+      const uintmax_t have =
+          std::filesystem::file_size(cache_.Blob(file) + ".incomplete", error);
+      missing +=
+          error ? file.size
+                : std::max<int64_t>(file.size - static_cast<int64_t>(have), 0);
+    }
+    if (complete) return absl::OkStatus();
+    TRIVIUM_RETURN_IF_ERROR(cache_.Prepare());
+    return cache_.CheckRoom(missing);
   }
 
   const HubName name_;

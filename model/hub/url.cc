@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/status.h"
 
@@ -34,6 +37,22 @@ bool SplitHost(std::string_view text, std::string* host, int* port) {
   }
   *host = Lower(text);
   return !text.empty();
+}
+
+// Returns a path without "." and ".." (RFC 3986, 5.2.4), which leads no higher
+// than "/".
+std::string WithoutDots(std::string_view path) {
+  std::vector<std::string> kept;
+  const std::vector<std::string> parts =
+      absl::StrSplit(absl::string_view(path.data(), path.size()), '/');
+  for (size_t i = 1; i < parts.size(); ++i) {
+    const bool last = i + 1 == parts.size();
+    const bool dots = parts[i] == "." || parts[i] == "..";
+    if (parts[i] == ".." && !kept.empty()) kept.pop_back();
+    if (!dots) kept.push_back(parts[i]);
+    if (dots && last) kept.emplace_back();
+  }
+  return "/" + absl::StrJoin(kept, "/");
 }
 
 std::string PercentDecode(std::string_view text) {
@@ -81,14 +100,21 @@ absl::StatusOr<Url> ParseUrl(std::string_view text) {
         host.find('@') == host.npos && SplitHost(host, &url.host, &url.port);
   }
   if (valid) return url;
+  if (clean && text.find('@') != text.npos) {
+    return absl::InvalidArgumentError(
+        "the URL has an '@'; it must be http://HOST or https://HOST, without "
+        "a user's name or password");
+  }
   return absl::InvalidArgumentError(
       fmt::format("'{}' is not an http or https URL",
                   clean ? text.substr(0, 200) : "(not printable)"));
 }
 
 std::string WrittenLocation(std::string_view location, std::string_view body) {
-  for (size_t at = body.find("http"); at != body.npos;
-       at = body.find("http", at + 1)) {
+  body = body.substr(0, kLongestUrl);
+  const std::string_view begin = location.substr(0, 1);
+  for (size_t at = body.find(begin); at != body.npos;
+       at = body.find(begin, at + 1)) {
     const std::string_view rest = body.substr(at);
     const std::string_view found =
         rest.substr(0, rest.find_first_of(" \t\r\n\"<>"));
@@ -109,9 +135,21 @@ absl::StatusOr<Url> ResolveLocation(const Url& base,
   if (location.starts_with("//")) {
     return ParseUrl(fmt::format("{}:{}", base.scheme, location));
   }
-  if (location.starts_with('/'))
-    return ParseUrl(base.Origin() + std::string(location));
-  return ParseUrl(location);
+  const size_t scheme = location.find_first_of(":/?#");
+  if (scheme != location.npos && location[scheme] == ':') {
+    return ParseUrl(location);
+  }
+  const std::string_view from =
+      std::string_view(base.target).substr(0, base.target.find('?'));
+  const size_t end = std::min(location.find_first_of("?#"), location.size());
+  std::string path(location.substr(0, end));
+  if (path.empty()) {
+    path = from;
+  } else if (path[0] != '/') {
+    path.insert(0, from.empty() ? "/" : from.substr(0, from.rfind('/') + 1));
+  }
+  return ParseUrl(base.Origin() + WithoutDots(path) +
+                  std::string(location.substr(end)));
 }
 
 std::string PercentEncode(std::string_view text, bool slashes) {

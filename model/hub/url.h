@@ -20,7 +20,7 @@ struct Url {
 };
 
 // INVALID_ARGUMENT: it is no such address, or it has a user's name, white space
-// or control characters.
+// or control characters. The error does not show a password.
 absl::StatusOr<Url> ParseUrl(std::string_view text);
 
 // Returns the address that an answer redirects to, as the server wrote it.
@@ -30,7 +30,8 @@ absl::StatusOr<Url> ParseUrl(std::string_view text);
 // have is encoded again.
 std::string WrittenLocation(std::string_view location, std::string_view body);
 
-// Returns the address that an answer of `base` redirects to.
+// Returns the address that an answer of `base` redirects to: a whole address,
+// or one relative to `base` (RFC 3986, 5.2).
 absl::StatusOr<Url> ResolveLocation(const Url& base, std::string_view location);
 
 // Returns `text` with every byte percent-encoded that is not unreserved

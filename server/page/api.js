@@ -19,7 +19,8 @@ class CallError extends Error {
   }
 }
 
-// Returns the text of an error in any of the API's shapes.
+// Returns the text of an error in any of the API's shapes. People know no fields
+// of messages: they typed a text.
 function errorText(body, status) {
   let json;
   try {
@@ -29,7 +30,8 @@ function errorText(body, status) {
   }
   const error = json && (json.error ?? json);
   const text = typeof error === 'string' ? error : error && error.message;
-  return text || `The server answered with status ${status}.`;
+  return text ? text.replace(/^inputs\[\d+\]\.text: /, 'The text ') :
+      `The server answered with status ${status}.`;
 }
 
 let asking = null;  // the open question for a token

@@ -114,7 +114,13 @@ function leaveOwnLanguage() {
   return true;
 }
 
+// Nothing is waited for: a line that got no translation stays empty.
 function endTranslation() {
+  for (const waiting of $('target').querySelectorAll('.waiting')) {
+    waiting.parentElement.shown = null;
+    waiting.remove();
+  }
+  $('copy-target').disabled = !$('target').textContent.trim();
   $('target').classList.remove('busy');
   $('target').setAttribute('aria-busy', 'false');
 }

@@ -226,6 +226,7 @@ TEST_F(ChatTest, RefusesFlagsThatDoNotApply) {
 class TerminalTest : public ChatTest {
  protected:
   TerminalTest() : master_(posix_openpt(O_RDWR | O_NOCTTY)) {
+    setenv("TERM", "xterm", 1);
     EXPECT_EQ(grantpt(master_), 0);
     EXPECT_EQ(unlockpt(master_), 0);
     slave_ = open(ptsname(master_), O_RDWR | O_NOCTTY);
@@ -308,6 +309,42 @@ TEST_F(TerminalTest, CtrlCStopsTheAnswerButNotTheProgram) {
   ReadTo("one two");
   EXPECT_THAT(Said(server_.last_generate.chat()),
               ElementsAre("user: Hi", "assistant: one", "user: More"));
+  Type("/quit\n");
+  EXPECT_EQ(End(), kExitOk);
+}
+
+// Keys have their meaning from the prompt on.
+TEST_F(TerminalTest, LinesAreEditedAndKept) {
+  Start();
+  ReadTo("Ctrl-D ends");
+  ReadTo(">");
+  // A letter of two bytes is taken back; then the line's begin and end.
+  Type("ell\xC3\xA4\x7Fo\x01H\x05!\n");
+  ReadTo("one two");
+  EXPECT_THAT(Said(server_.last_generate.chat()), ElementsAre("user: Hello!"));
+  ReadTo(">");
+  Type("\x1b[A?\n");  // the line before
+  ReadTo("one two");
+  EXPECT_EQ(Said(server_.last_generate.chat()).back(), "user: Hello!?");
+  ReadTo(">");
+  Type("not this\x03");  // Ctrl-C
+  ReadTo("(Ctrl-D or /quit ends)");
+  ReadTo(">");
+  Type("this\n");
+  ReadTo("one two");
+  EXPECT_EQ(Said(server_.last_generate.chat()).back(), "user: this");
+  ReadTo(">");
+  Type("\x04");
+  EXPECT_EQ(End(), kExitOk);
+}
+
+TEST_F(TerminalTest, ATerminalWithoutACursorGetsLinesAsTheyAre) {
+  setenv("TERM", "dumb", 1);
+  Start();
+  ReadTo("Ctrl-D ends");
+  Type("Hi\n");
+  ReadTo("one two");
+  EXPECT_THAT(Said(server_.last_generate.chat()), ElementsAre("user: Hi"));
   Type("/quit\n");
   EXPECT_EQ(End(), kExitOk);
 }

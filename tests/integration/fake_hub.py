@@ -88,7 +88,13 @@ class FakeHub:
         self.failures = []         # [(status, headers)] of the next answers
         self.cut_after = {}        # path -> [bytes of each next answer]
         self.tampered = {}         # path -> other bytes
+        # What a request of a part gets: True: the part, False: the whole file,
+        # "unnamed", "first" or "none": a 206 that does not say of what, or is of
+        # another part, or a 416.
         self.ranges = True
+        self.lengths = True        # False: files come without a Content-Length
+        self.coding = None         # a Content-Encoding that nobody asked for
+        self.location = None       # where small files are: a format of `path`
         self.seconds_a_piece = 0
         self.hub, self.store = (self._serve(place) for place in ("hub", "store"))
         self.url, self.store_url = self._url(self.hub), self._url(self.store)
@@ -156,6 +162,9 @@ class FakeHub:
         if failure:
             return self.send(request, failure[0], b"{}", failure[1])
         path = urllib.parse.unquote(target.split("?")[0]).strip("/")
+        if path.startswith("moved/"):
+            name, _, file = path[len("moved/"):].partition("/+/")
+            return self.send_file(request, file, self.repositories[name].files[file], {})
         if place == "store":
             name, _, file = path.partition("/+/")
             return self.send_file(request, file, self.repositories[name].files[file], {})
@@ -225,6 +234,10 @@ class FakeHub:
             return self.send(request, 404, b"{}", {"X-Error-Code": "EntryNotFound"})
         blob = blob_of(file, data)
         headers = {"X-Repo-Commit": repository.commit, "ETag": f'"{blob}"'}
+        if not is_large(file) and self.location:
+            path = f"moved/{name}/+/{urllib.parse.quote(file)}"
+            headers["Location"] = self.location.format(path=path)
+            return self.send(request, 307, b"", headers)
         if not is_large(file):
             return self.send_file(request, file, data, headers)
         location = (f"{self.store_url}/{name}/+/{urllib.parse.quote(file)}"
@@ -246,15 +259,24 @@ class FakeHub:
         data = self.tampered.get(path, data)
         begin, status = 0, 200
         asked = request.headers.get("Range")
+        if asked and self.ranges == "none":
+            return self.send(request, 416, b"", {})
         if asked and self.ranges:
             begin, status = int(asked.split("=")[1].split("-")[0]), 206
-            headers = headers | {
-                "Content-Range": f"bytes {begin}-{len(data) - 1}/{len(data)}"}
+            begin = 0 if self.ranges == "first" else begin
+            if self.ranges != "unnamed":
+                headers = headers | {
+                    "Content-Range": f"bytes {begin}-{len(data) - 1}/{len(data)}"}
+        if self.coding:
+            headers = headers | {"Content-Encoding": self.coding}
         request.send_response(status)
         for name, value in headers.items():
             request.send_header(name, value)
         request.send_header("Accept-Ranges", "bytes")
-        request.send_header("Content-Length", str(len(data) - begin))
+        if self.lengths:
+            request.send_header("Content-Length", str(len(data) - begin))
+        else:
+            request.close_connection = True
         request.end_headers()
         if request.command == "HEAD":
             return

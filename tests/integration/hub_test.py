@@ -9,7 +9,9 @@ import json
 import os
 import pathlib
 import resource
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -259,6 +261,53 @@ class NetworkTest(HubTestCase):
         path, _ = self.pull()
         self.assertEqual((path / WEIGHTS).read_bytes(), files[WEIGHTS])
 
+    def test_a_hub_of_wrong_parts_is_asked_for_the_whole(self):
+        files = big_model()
+        self.hub.add("test/tiny", files)
+        for ranges in ("unnamed", "first", "none"):
+            with self.subTest(ranges=ranges):
+                self.hub.ranges = ranges
+                self.hub.cut_after[WEIGHTS] = [300_000]
+                cache = str(self.scratch / ranges)
+                path, _ = self.pull(HF_HUB_CACHE=cache)
+                self.assertEqual((path / WEIGHTS).read_bytes(), files[WEIGHTS])
+
+    def test_a_file_of_another_size_is_told_at_once(self):
+        files = big_model()
+        self.hub.add("test/tiny", files)
+        for size in (300_000, 0, 2 * len(files[WEIGHTS])):
+            with self.subTest(size=size):
+                self.hub.tampered[WEIGHTS] = (files[WEIGHTS] * 2)[:size]
+                asked = len(self.hub.fetched(WEIGHTS))
+                error, _ = self.pull_fails()
+                self.assertIn(f"{WEIGHTS} has {size} bytes", error)
+                self.assertEqual(len(self.hub.fetched(WEIGHTS)), asked + 1)
+        del self.hub.tampered[WEIGHTS]
+        path, _ = self.pull()
+        self.assertEqual((path / WEIGHTS).read_bytes(), files[WEIGHTS])
+
+    def test_compressed_answers_are_named(self):
+        self.hub.add("test/tiny", tiny_model())
+        self.hub.coding = "gzip"
+        error, _ = self.pull_fails()
+        self.assertIn("compressed", error)
+        self.assertIn(self.hub.url, error)
+
+    def test_redirects_may_be_relative(self):
+        files = tiny_model()
+        self.hub.add("test/tiny", files)
+        for i, location in enumerate(("/{path}?e=%22x%22", "../../../../{path}",
+                                      "./../../../../x/../{path}")):
+            with self.subTest(location=location):
+                self.hub.location = location
+                path, _ = self.pull(HF_HUB_CACHE=str(self.scratch / str(i)))
+                self.assertEqual((path / "vocab.txt").read_bytes(), files["vocab.txt"])
+
+    def test_a_redirect_without_end(self):
+        self.hub.add("test/tiny", tiny_model())
+        self.hub.location = "?again"
+        self.assertIn("without end", self.pull_fails()[0])
+
     def test_a_broken_connection_is_tried_again(self):
         files = big_model()
         self.hub.add("test/tiny", files)
@@ -306,6 +355,7 @@ class NetworkTest(HubTestCase):
         files = big_model()
         self.hub.add("test/tiny", files)
         self.hub.tampered[WEIGHTS] = files[WEIGHTS] * 4
+        self.hub.lengths = False
         self.assertIn(WEIGHTS, self.pull_fails()[0])
         self.assertLess(sum(file.stat().st_size for file in self.incomplete()),
                         len(files[WEIGHTS]) + 1)
@@ -356,6 +406,53 @@ class NetworkTest(HubTestCase):
         offline, err = self.pull()
         self.assertEqual(offline, path)
         self.assertIn("cannot be reached", err)
+
+    def test_a_complete_cache_may_be_read_only(self):
+        self.hub.add("test/tiny", tiny_model())
+        path, _ = self.pull()
+        shutil.rmtree(self.cache / ".locks")
+        # The administrator may write everywhere.
+        user = ["setpriv", "--reuid=65534", "--clear-groups"] if os.getuid() == 0 else []
+        for folder, _, _ in os.walk(self.scratch):
+            os.chmod(folder, 0o555)
+        self.addCleanup(lambda: [os.chmod(folder, 0o755)
+                                 for folder, _, _ in os.walk(self.scratch)])
+        def pull(name):
+            return subprocess.run(
+                user + [PROGRAMS / "trivium", "pull", name], text=True, check=False,
+                env=self.environment(), timeout=60, capture_output=True)
+        result = pull("hf:test/tiny")
+        self.assertEqual(result.stdout, f"{path}\n", result.stderr)
+        self.hub.add("test/other", tiny_model())
+        error = pull("hf:test/other").stderr
+        self.assertIn("HF_HUB_CACHE", error)
+        self.assertIn("models--test--other", error)
+
+    def test_a_part_of_a_model_is_not_enough(self):
+        self.hub.add("test/tiny", tiny_model())
+        path, _ = self.pull()
+        os.unlink(path / WEIGHTS)
+        error, _ = self.pull_fails(HF_HUB_OFFLINE="1")
+        self.assertIn(str(path), error)
+        self.assertIn("a part of the model", error)
+
+    def test_a_killed_process_leaves_its_place_to_another(self):
+        files = big_model()
+        self.hub.add("test/tiny", files)
+        self.hub.seconds_a_piece = 0.05
+        killed = self.start_pull()
+        while not any(size_of(file) > 200_000 for file in self.incomplete()):
+            self.assertIsNone(killed.poll())
+            time.sleep(0.01)
+        other = self.start_pull()
+        self.assertIn("waiting for it", other.stderr.readline())
+        killed.kill()
+        killed.communicate()
+        out, err = other.communicate(timeout=60)
+        self.assertEqual(other.returncode, 0, err)
+        self.assertEqual((pathlib.Path(out.strip()) / WEIGHTS).read_bytes(),
+                         files[WEIGHTS])
+        self.assertEqual(len(self.hub.fetched(WEIGHTS)), 2)
 
     def test_two_processes_fetch_once(self):
         files = big_model()
@@ -481,6 +578,23 @@ class ServerTest(HubTestCase):
         return subprocess.run(
             [PROGRAMS / "trivium", flags[0], "--address", f"127.0.0.1:{port}", *flags[1:]],
             capture_output=True, text=True, env=self.environment())
+
+    def test_a_port_in_use_is_told_before_a_model_is_fetched(self):
+        self.hub.add("test/tiny", tiny_model())
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            address = f"127.0.0.1:{other.getsockname()[1]}"
+            for flag in ("--listen", "--http-listen", "--metrics-listen"):
+                ports = {"--listen": "127.0.0.1:0", "--http-listen": "off",
+                         "--metrics-listen": "off", flag: address}
+                result = subprocess.run(
+                    [PROGRAMS / "trivium-server", "--model", "hf:test/tiny",
+                     *(f"{name}={port}" for name, port in ports.items())],
+                    text=True, env=self.environment(), timeout=60, check=False,
+                    capture_output=True)
+                self.assertEqual(result.returncode, 1)
+                self.assertIn(f"cannot listen on {address}", result.stderr)
+                self.assertIn(f"with {flag}", result.stderr)
+        self.assertEqual(self.hub.requests, [])
 
     def test_clients_load_models_of_owners_that_are_allowed(self):
         self.hub.add("test/tiny", tiny_model())

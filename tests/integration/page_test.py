@@ -184,6 +184,19 @@ class PageTest(unittest.TestCase):
         self.browser.wait("document.getElementById('from').value === 'de'")
         self.wait_text("#target", "We like it.")
 
+    def test_a_refused_text_leaves_nothing_waiting(self):
+        self.translate("مرحبا بالعالم.\nكيف حالك اليوم؟")
+        self.wait_text("#translate-error", "'ar'")
+        self.assertEqual(self.text("#target"), "")
+        self.assertTrue(self.browser.run("document.getElementById('copy-target').disabled"))
+        self.translate("The house is big. " * 2500)
+        self.wait_text("#translate-error", "The text has more than")
+        self.assertEqual(self.text("#target"), "")
+        self.translate("It is old.")
+        self.wait_text("#target", "Es ist alt.")
+        self.assertEqual(self.text("#translate-error"), "")
+        self.browser.problems = []  # the console names refused calls
+
     def test_a_sentence_has_alternatives(self):
         self.translate(f"{SENTENCE} It is old.")
         self.wait_for("#target .sentence")
@@ -622,6 +635,27 @@ class PageTest(unittest.TestCase):
         self.browser.asked = []
         proxy.shutdown()
         proxy.server_close()
+
+
+class GoneTest(unittest.TestCase):
+    """A server that stops while its page is open."""
+
+    def test_says_that_the_server_has_gone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            server = Server(PageTest.program, pathlib.Path(folder))
+            browser = Browser(timeout=60)
+            self.addCleanup(browser.close)
+            browser.open(server.url)
+            browser.wait(READY)
+            self.assertEqual(server.stop(), 0)
+            browser.click("#source")
+            browser.type("It is old.")
+            browser.press("Enter", control=True)
+            browser.wait("document.getElementById('translate-error')"
+                         ".textContent.includes('cannot be reached')")
+            self.assertEqual(
+                browser.run("document.getElementById('target').textContent"), "")
+            self.assertEqual(browser.run(AUDIT), [])
 
 
 class TokenTest(unittest.TestCase):

@@ -1,4 +1,5 @@
-"""Runs what README.md and docs/using.md show, from top to bottom, as pasted.
+"""Runs what README.md and docs/using.md show, from top to bottom, as pasted, and
+of other pages the commands that the embedded model is enough for.
 
 readme.py PROGRAMS STUBS PACKAGES: the folder of the built programs, protoc's
 Python stubs (for grpcurl's stand-in), and a folder that keeps what pip
@@ -23,6 +24,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS, STUBS, PACKAGES = (pathlib.Path(path).absolute() for path in sys.argv[1:])
 PAGES = [(ROOT / name).read_text(encoding="utf-8")
          for name in ("README.md", "docs/using.md")]
+OTHER_PAGES = [(ROOT / "docs" / name).read_text(encoding="utf-8")
+               for name in ("text-to-text.md", "operating.md", "models.md")]
+# What stands in commands that need a model, a machine or a file of one's own.
+OWN = re.compile(r"hf:|/models/|\b(FOLDER|NAME|COMMIT)\b|other:|\.\.\.|sudo|\benv/|"
+                 r"report\.txt|texts\.txt")
 SMOLLM2 = ROOT / "build" / "smollm2.gguf"
 # The models that the pages name, and goldens with the same kinds of heads.
 HEADS = {"sentiment": "bert.classify",
@@ -183,15 +189,20 @@ def have_packages():
 def check_flags():
     """Every flag that a page names is a flag of some program."""
     helps = [[PROGRAMS / "trivium-server", "--help"], [PROGRAMS / "trivium-load", "--help"]]
+    helps.append([PROGRAMS / "trivium", "--help-all"])
     for command in ("attention", "beams", "generate", "chat", "encode", "rerank",
-                    "classify"):
+                    "classify", "translate", "models", "score", "search"):
         helps.append([PROGRAMS / "trivium", command, "--help-all"])
     known = "".join(subprocess.run(one, check=True, capture_output=True,
                                    text=True).stdout for one in helps)
     for script in ("run", "test"):
         known += (ROOT / script).read_text(encoding="utf-8")
-    named = " ".join(code for code in re.findall(r"`([^`\n]+)`", "".join(PAGES))
-                     if not code.startswith("cmake "))
+    codes = [code for code in re.findall(r"`([^`\n]+)`", "".join(PAGES))
+             if not code.startswith("cmake ")]
+    # Other pages name other programs' flags, too.
+    codes += re.findall(r"(?:^|`)(trivium(?:-server|-load)? [^`\n]+)",
+                        "".join(OTHER_PAGES), re.MULTILINE)
+    named = " ".join(codes)
     unknown = {flag for flag in re.findall(r"--[a-z][a-z-]+", named)
                if not re.search(re.escape(flag) + r"(?![a-z-])", known)}
     if unknown:
@@ -228,6 +239,13 @@ def paste_page(reader, page, python):
             reader.paste(block)
 
 
+def paste_other_page(reader, page):
+    for block in re.findall(r"^```\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
+        commands = re.sub(r"  +#.*", "", block)
+        if not block.startswith(("$ ", "{", "import ")) and not OWN.search(commands):
+            reader.run(commands)
+
+
 def main(folder):
     check_flags()
     reader = Reader(folder)
@@ -238,6 +256,9 @@ def main(folder):
     try:
         for page in PAGES:
             paste_page(reader, page, python)
+        reader.start("trivium-server")
+        for page in OTHER_PAGES:
+            paste_other_page(reader, page)
     finally:
         reader.stop()
 

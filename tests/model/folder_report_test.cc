@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <string>
+#include <vector>
 
 #include "nlohmann/json.hpp"
 #include "tests/model/weights/weight_files.h"
@@ -49,6 +52,38 @@ TEST(FolderReportTest, ReportsAWholeFolder) {
                limits.HypothesisBlocks(limits.max_target_tokens)) *
                   limits.block_bytes);
   }
+}
+
+// What is not a model's folder is told what it is, or what to give instead.
+TEST(FolderReportTest, NamesWhatAFolderIsInstead) {
+  namespace fs = std::filesystem;
+  const std::string root = testing::TempDir() + "/folder_report_test";
+  fs::remove_all(root);
+  const auto report = [&](const std::string& name,
+                          const std::vector<std::string>& files) {
+    const fs::path folder = fs::path(root) / name;
+    fs::create_directories(folder);
+    for (const std::string& file : files) {
+      fs::create_directories((folder / file).parent_path());
+      std::ofstream(folder / file) << "{}";
+    }
+    return ReportFolder(folder.string(), kInF32).problems;
+  };
+  EXPECT_THAT(report("empty", {}), ElementsAre(ErrorAt("empty")));
+  EXPECT_THAT(report("pictures", {"model_index.json", "unet/config.json"}),
+              ElementsAre(ErrorAt("diffusers")));
+  EXPECT_THAT(report("makers", {"params.json", "consolidated.00.pth"}),
+              ElementsAre(ErrorAt("Transformers")));
+  EXPECT_THAT(report("models--a--b-c", {"snapshots/0123/config.json"}),
+              ElementsAre(ErrorAt("hf:a/b-c")));
+  EXPECT_THAT(report("outer", {"1_Pooling/config.json", "b/config.json",
+                               "a/config.json"}),
+              ElementsAre(ErrorAt("outer/a")));
+  EXPECT_THAT(report("modules", {"1_Pooling/config.json"}),
+              ElementsAre(ErrorAt("weights"), ErrorAt("config.json")));
+  EXPECT_THAT(report("onnx", {"model.onnx"}),
+              ElementsAre(ErrorAt("model.onnx"), ErrorAt("config.json")));
+  fs::remove_all(root);
 }
 
 // The sizes that follow from the configuration are those of the weights. (For

@@ -271,6 +271,8 @@ TEST_F(OptionsTest, RefusesInvalidValues) {
                                              {"--model-alias", "=chat"},
                                              {"--model-alias", "a=b;a=c"},
                                              {"--sse-keep-alive", "soon"},
+                                             {"--check", ""},
+                                             {"--check", "--model"},
                                              {"--workers=-1"}}) {
     testing::internal::CaptureStderr();
     Parse(arguments);

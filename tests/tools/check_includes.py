@@ -153,6 +153,7 @@ OUTSIDE = {
     r"nghttp2/.*": ("server/transports/grpc/header_fields",),
     r"httplib\.h": ("server/tracing", "client/load", "model/hub"),
     r"opentelemetry/.*": ("server/tracing",),
+    r"histedit\.h": ("client/commands",),
     r"re2/.*": ("server/translation", "server/documents"),
     # TLS; and hashes and random numbers.
     r"openssl/.*": (

@@ -146,7 +146,7 @@ TEST(FileChoiceTest, ListsGgufFilesWhereItCannotChoose) {
   EXPECT_THAT(Choose({"a-Q4_K_S.gguf", "a-Q4_K_M.gguf"}, "Q4_K"),
               IsError(absl::StatusCode::kNotFound, "a-Q4_K_S.gguf"));
   EXPECT_THAT(Choose({"config.json", "model.safetensors"}, "Q4_0"),
-              IsError(absl::StatusCode::kNotFound, "'Q4_0'"));
+              IsError(absl::StatusCode::kNotFound, "':Q4_0'"));
   EXPECT_THAT(
       Choose({"b-Q8_0-00001-of-00002.gguf", "b-Q8_0-00002-of-00002.gguf"},
              "Q8_0"),

@@ -38,6 +38,14 @@ TEST(HubNameTest, RefusesWhatIsNoName) {
         << text;
   }
   EXPECT_FALSE(ParseHubName("hf:" + std::string(97, 'a')).ok());
+  // What was pasted is named as it is written here.
+  for (const std::string text :
+       {"a/b", "HF:a/b", "hf://a/b", "hf:a/b/", "hf.co/a/b",
+        "https://huggingface.co/a/b", "https://huggingface.co/a/b/tree/main",
+        "hf:https://huggingface.co/a/b/"}) {
+    EXPECT_THAT(ParseHubName(text),
+                IsError(absl::StatusCode::kInvalidArgument, "as hf:a/b"));
+  }
   EXPECT_THAT(ParseHubName("hf:a/b@../x"),
               IsError(absl::StatusCode::kInvalidArgument, "../x"));
   EXPECT_THAT(ParseHubName("hf:a/b:q/4"),

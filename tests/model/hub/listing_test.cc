@@ -80,6 +80,11 @@ TEST(ListingTest, BelievesNoSizeOrHash) {
             R"({{"rfilename": "a", "size": 18446744073709551615,
                  "blobId": "{}"}})",
             kSha1),
+        // Three of these have no sum.
+        fmt::format(
+            R"({{"rfilename": "a", "size": 4611686018427387903,
+                 "blobId": "{}"}})",
+            kSha1),
         std::string(R"({"rfilename": "a", "size": 5, "blobId": "../../x"})"),
         fmt::format(R"({{"rfilename": "a", "lfs": {{"sha256": "{}",
                          "size": 5}}}})",

@@ -24,7 +24,7 @@ TEST(UrlTest, ReadsItsParts) {
 }
 
 TEST(UrlTest, LocationsAreRelativeOrWhole) {
-  const Url base = *ParseUrl("https://a:444/b/c");
+  const Url base = *ParseUrl("https://a:444/b/c?d");
   const auto resolve = [&](const char* location) {
     const auto url = ResolveLocation(base, location);
     return url.ok() ? url->Origin() + url->target : "";
@@ -33,7 +33,21 @@ TEST(UrlTest, LocationsAreRelativeOrWhole) {
   EXPECT_EQ(resolve("//f/g"), "https://f:443/g");
   EXPECT_EQ(resolve("http://f/g"), "http://f:80/g");
   EXPECT_EQ(resolve("file:///etc/passwd"), "");
-  EXPECT_EQ(resolve("g"), "");
+  EXPECT_EQ(resolve("javascript:g"), "");
+  EXPECT_EQ(resolve("g"), "https://a:444/b/g");
+  EXPECT_EQ(resolve("g/h:i?j:k"), "https://a:444/b/g/h:i?j:k");
+  EXPECT_EQ(resolve("?e"), "https://a:444/b/c?e");
+  EXPECT_EQ(resolve("../g"), "https://a:444/g");
+  EXPECT_EQ(resolve("../../../g/./h/.."), "https://a:444/g/");
+  EXPECT_EQ(resolve("/g/../h?i=../j"), "https://a:444/h?i=../j");
+  EXPECT_EQ(resolve(""), "https://a:444/b/c");
+  EXPECT_EQ(ResolveLocation(*ParseUrl("http://a"), "g")->target, "/g");
+}
+
+TEST(UrlTest, AnErrorShowsNoPassword) {
+  const absl::Status status = ParseUrl("http://me:secret@a/").status();
+  EXPECT_THAT(status, IsError(absl::StatusCode::kInvalidArgument, "'@'"));
+  EXPECT_EQ(status.message().find("secret"), absl::string_view::npos);
 }
 
 // The HTTP library gives a decoded address.
@@ -49,6 +63,8 @@ TEST(UrlTest, ALocationIsTheWrittenOne) {
             encoded);
   EXPECT_EQ(WrittenLocation(decoded, ""), encoded);
   EXPECT_EQ(WrittenLocation("/a\r\nX: b", ""), "/a%0D%0AX:%20b");
+  EXPECT_EQ(WrittenLocation("/a#b%20", "Found. Redirecting to /a%23b%2520"),
+            "/a%23b%2520");
   EXPECT_EQ(WrittenLocation(written, ""), written);
 }
 

@@ -131,10 +131,9 @@ std::vector<float> SentenceEncoder::Embed(std::span<const float> states,
 }
 
 std::vector<SparseWeight> SentenceEncoder::EmbedSparse(
-    std::span<const float> states, std::span<const int32_t> ids,
+    std::span<const float> states, int d_model, std::span<const int32_t> ids,
     const Overrides& overrides, std::optional<int> most) const {
   if (!auto_encoder_) return token_weights_->Of(states, ids);
-  const auto d_model = static_cast<int>(states.size() / ids.size());
   return auto_encoder_->Of(Embed(states, d_model, overrides),
                            most ? most : active_);
 }

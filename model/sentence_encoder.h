@@ -100,10 +100,11 @@ class SentenceEncoder {
   // Reads() names, or all.
   std::vector<float> Embed(std::span<const float> states, int d_model,
                            const Overrides& overrides) const;
-  // Makes a sparse embedding, if makes_sparse(). `states` are those of all
-  // tokens, [ids, d_model]. At most `most` weights, or as many as the folder
-  // says.
+  // Makes a sparse embedding, if makes_sparse(), of the same states (those of
+  // all tokens, if it is of tokens). At most `most` weights, or as many as the
+  // folder says.
   std::vector<SparseWeight> EmbedSparse(std::span<const float> states,
+                                        int d_model,
                                         std::span<const int32_t> ids,
                                         const Overrides& overrides,
                                         std::optional<int> most) const;

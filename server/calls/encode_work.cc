@@ -190,8 +190,9 @@ std::vector<SparseWeight> EncodeWork::Sparse(const PreparedInput& input,
   std::vector<SparseWeight> weights =
       engine_makes_sparse()
           ? std::move(result->sparse)
-          : sentences().EmbedSparse(result->states, input.source.ids,
-                                    OverridesFor(input), most);
+          : sentences().EmbedSparse(result->states, info().d_model,
+                                    input.source.ids, OverridesFor(input),
+                                    most);
   if (most) KeepLargest(*most, &weights);
   return weights;
 }

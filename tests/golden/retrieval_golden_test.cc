@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -118,12 +119,13 @@ class RetrievalGoldenTest : public ::testing::TestWithParam<const char*> {
       Embedding& embedding = embeddings.emplace_back();
       const SentenceEncoder& sentences = reader.sentence_encoder();
       if (sentences.has_sparse()) {
-        std::vector<SparseWeight> weights =
-            sentences.makes_sparse()
-                ? sentences.EmbedSparse(engine_->EncoderStates(id),
-                                        reader.info().d_model, source.input.ids,
-                                        source.overrides, std::nullopt)
-                : engine_->SparseEmbedding(id);
+        const auto made = engine_->SparseEmbedding(id);
+        std::vector<SparseWeight> weights(made.begin(), made.end());
+        if (sentences.makes_sparse()) {
+          weights = sentences.EmbedSparse(
+              engine_->EncoderStates(id), reader.info().d_model,
+              source.input.ids, source.overrides, std::nullopt);
+        }
         if (const auto most = sentences.most_active()) {
           KeepLargest(*most, &weights);
         }

@@ -125,14 +125,14 @@ TEST_F(SentenceModulesTest, RoutesAreFoundByMappingsThenNamesThenTheDefault) {
   EXPECT_EQ(first_of("t", ""), "ttt");
   EXPECT_EQ(first_of("qt", ""), "tqt");
   EXPECT_EQ(first_of("q", R"("default_route": "query")"), "qqq");
-  EXPECT_EQ(first_of("abx", R"("default_route": "x", "route_mappings":
+  EXPECT_EQ(first_of("abx", R"j("default_route": "x", "route_mappings":
                 {"('query', 'text')": "a", "('document', None)": "b",
-                 "(None, 'image')": "a"})"),
+                 "(None, 'image')": "a"})j"),
             "xab");
-  EXPECT_EQ(first_of("qdab", R"("route_mappings":
-                {"(None, 'text')": "a", "('query', None)": "b"})"),
+  EXPECT_EQ(first_of("qdab", R"j("route_mappings":
+                {"(None, 'text')": "a", "('query', None)": "b"})j"),
             "aba");
-  EXPECT_EQ(first_of("qda", R"("route_mappings": {"(None, None)": "a"})"),
+  EXPECT_EQ(first_of("qda", R"j("route_mappings": {"(None, None)": "a"})j"),
             "aaa");
 }
 
@@ -152,8 +152,8 @@ TEST_F(SentenceModulesTest, ErrorsNameWhatIsWrong) {
   expect("{" + parameters + R"(, "structure": {"query": ["../q"]},
                                  "types": {"../q": "a.StaticEmbedding"}})",
          "../q");
-  expect(R"({"structure": {"query": []}, "parameters": {"route_mappings":
-             {"('query', 'text')": "other"}, "default_route": "query"}})",
+  expect(R"j({"structure": {"query": []}, "parameters": {"route_mappings":
+             {"('query', 'text')": "other"}, "default_route": "query"}})j",
          "for queries");
   WriteRouter("[]");
   EXPECT_THAT(Problem(),

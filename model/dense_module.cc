@@ -31,7 +31,24 @@ constexpr std::pair<std::string_view, ScalarFunction> kActivations[] = {
     {"Sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
     {"Mish", [](double x) { return x * std::tanh(std::log1p(std::exp(x))); }},
     {"ELU", [](double x) { return x > 0 ? x : std::expm1(x); }},
+    {"CELU", [](double x) { return x > 0 ? x : std::expm1(x); }},
+    {"SELU",
+     [](double x) {
+       return 1.0507009873554804934193349852946 *
+              (x > 0 ? x : 1.6732632423543772848170429916717 * std::expm1(x));
+     }},
     {"LeakyReLU", [](double x) { return x > 0 ? x : 0.01 * x; }},
+    {"ReLU6", [](double x) { return std::clamp(x, 0.0, 6.0); }},
+    {"Hardtanh", [](double x) { return std::clamp(x, -1.0, 1.0); }},
+    {"Hardsigmoid", [](double x) { return std::clamp(x + 3, 0.0, 6.0) / 6; }},
+    {"Hardswish",
+     [](double x) { return x * std::clamp(x + 3, 0.0, 6.0) / 6; }},
+    {"Softplus", [](double x) { return x > 20 ? x : std::log1p(std::exp(x)); }},
+    {"Softsign", [](double x) { return x / (1 + std::fabs(x)); }},
+    {"LogSigmoid",
+     [](double x) {
+       return std::min(x, 0.0) - std::log1p(std::exp(-std::fabs(x)));
+     }},
 };
 
 absl::StatusOr<ScalarFunction> FindFunction(const std::string& file,

@@ -424,7 +424,7 @@ std::vector<FolderPart> PartsOf(const std::string& path,
 std::optional<SentenceModules> SeparateModules(const std::string& path) {
   absl::StatusOr<SentenceModules> modules = ReadSentenceModules(path);
   if (!modules.ok() ||
-      (modules->lists.size() == 1 && !ReadsTable(modules->lists.front()))) {
+      (!modules->routed && !ReadsTable(modules->lists.front()))) {
     return std::nullopt;
   }
   return *std::move(modules);

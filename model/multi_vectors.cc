@@ -84,12 +84,15 @@ absl::Status MultiVectors::FindTokens(const std::string& file,
 }
 
 int MultiVectors::MostTokens(std::optional<TextKind> kind) const {
-  if (kind == TextKind::kDocument) return settings_.document_length;
-  if (kind != TextKind::kQuery) return 0;
-  if (!settings_.expansion) return settings_.query_length;
+  const auto or_usual = [&](int length) {
+    return length > 0 ? length : settings_.text_length;
+  };
+  if (kind == TextKind::kDocument) return or_usual(settings_.document_length);
+  if (kind != TextKind::kQuery) return settings_.text_length;
+  if (!settings_.expansion) return or_usual(settings_.query_length);
   if (settings_.expansion->cuts) return settings_.expansion->length;
   return settings_.query_length == 0
-             ? 0
+             ? settings_.text_length
              : std::max(settings_.query_length, settings_.expansion->length);
 }
 

@@ -60,6 +60,7 @@ class MultiVectors {
     // reads.
     int query_length = 0;
     int document_length = 0;
+    int text_length = 0;  // of texts of no kind, or of one without a length
     std::optional<Expansion> expansion = std::nullopt;
     // Expanded tokens have rows though no token attends to them.
     bool keeps_expansion = false;

@@ -2,8 +2,8 @@
 // f32: these layers are small beside the model.
 //
 // An override of the pooling skips all steps but the normalization: it would
-// change their input. An override that normalizes where no step does so, does
-// it last.
+// change their input. An override that normalizes where no step does so, or
+// where the folder keeps only the first dimensions, does it last.
 #include "model/sentence_encoder.h"
 
 #include <algorithm>
@@ -15,16 +15,14 @@
 namespace trivium {
 namespace {
 
-// Pools the states from token `skipped` on, but for the first and the last
-// token, which are those of the whole text.
+// Pools the states from token `skipped` on. If there are no more, takes the
+// last one.
 void Pool(std::span<const float> states, size_t width, TokenPooling pooling,
           size_t skipped, std::vector<float>* out) {
   const size_t tokens = states.size() / width;
   const size_t begin = std::min(skipped, tokens - 1);
   const auto state = [&](size_t token) { return &states[token * width]; };
-  const size_t first = pooling == TokenPooling::kFirst  ? 0
-                       : pooling == TokenPooling::kLast ? tokens - 1
-                                                        : begin;
+  const size_t first = pooling == TokenPooling::kLast ? tokens - 1 : begin;
   std::vector<float> vector(state(first), state(first) + width);
   switch (pooling) {
     case TokenPooling::kFirst:
@@ -74,7 +72,7 @@ int SentenceEncoder::embedding_size(int d_model) const {
   for (const Step& step : steps_) {
     if (const auto* dense = std::get_if<Dense>(&step)) size = dense->out;
   }
-  return size;
+  return std::min(size, dimensions_.value_or(size));
 }
 
 bool SentenceEncoder::PoolsParts(const Overrides& overrides) const {
@@ -89,8 +87,8 @@ bool SentenceEncoder::PoolsParts(const Overrides& overrides) const {
 States SentenceEncoder::Reads(const Overrides& overrides) const {
   if (!overrides.pooling && poolings_.size() > 1) return States::kAll;
   switch (overrides.pooling.value_or(poolings_.front())) {
-    case TokenPooling::kFirst:
-      return States::kFirst;
+    case TokenPooling::kFirst:  // after the prompt, whose length is not known
+      return includes_prompt_ ? States::kFirst : States::kAll;
     case TokenPooling::kLast:
       return States::kLast;
     default:
@@ -123,8 +121,21 @@ std::vector<float> SentenceEncoder::Embed(std::span<const float> states,
       Apply(std::get<LayerNorm>(step), &x);
     }
   }
+  if (!overrides.pooling && dimensions_ &&
+      static_cast<size_t>(*dimensions_) < x.size()) {
+    x.resize(*dimensions_);
+    normalize = overrides.normalize.value_or(false);
+  }
   if (normalize) NormalizeLength(x);
   return x;
+}
+
+std::vector<SparseWeight> SentenceEncoder::EmbedSparse(
+    std::span<const float> states, int d_model, std::span<const int32_t> ids,
+    const Overrides& overrides, std::optional<int> most) const {
+  if (!auto_encoder_) return token_weights_->Of(states, ids);
+  return auto_encoder_->Of(Embed(states, d_model, overrides),
+                           most ? most : active_);
 }
 
 std::vector<float> SentenceEncoder::Apply(const Dense& dense,

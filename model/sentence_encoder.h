@@ -17,6 +17,7 @@
 #include "model/multi_vectors.h"
 #include "model/sentence_modules.h"
 #include "model/similarity.h"
+#include "model/sparse_auto_encoder.h"
 #include "model/text_kind.h"
 #include "model/tokenizer/tokenizer.h"
 #include "nlohmann/json.hpp"
@@ -57,7 +58,7 @@ class SentenceEncoder {
     // An override of the pooling leaves out the dense layers.
     std::optional<TokenPooling> pooling = std::nullopt;
     std::optional<bool> normalize = std::nullopt;
-    // Tokens at the beginning that means and maxima leave out: the prompt's, if
+    // Tokens at the beginning that pooling leaves out: the prompt's, if
     // !includes_prompt().
     int skipped_tokens = 0;
   };
@@ -99,6 +100,14 @@ class SentenceEncoder {
   // Reads() names, or all.
   std::vector<float> Embed(std::span<const float> states, int d_model,
                            const Overrides& overrides) const;
+  // Makes a sparse embedding, if makes_sparse(), of the same states (those of
+  // all tokens, if it is of tokens). At most `most` weights, or as many as the
+  // folder says.
+  std::vector<SparseWeight> EmbedSparse(std::span<const float> states,
+                                        int d_model,
+                                        std::span<const int32_t> ids,
+                                        const Overrides& overrides,
+                                        std::optional<int> most) const;
   // Size of Embed's result without overrides; 0: the modules make no dense
   // embedding.
   int embedding_size(int d_model) const;
@@ -106,14 +115,17 @@ class SentenceEncoder {
   // The embeddings that the modules make; pooling may be overridden where they
   // make none that is dense.
   bool has_dense() const { return dense_; }
-  bool has_sparse() const { return sparse_ || token_weights_.has_value(); }
+  bool has_sparse() const { return sparse_ || makes_sparse(); }
   bool has_multi_vector() const { return multi_vectors_ != nullptr; }
   // Null if they make no vectors of tokens.
   const MultiVectors* multi_vectors() const { return multi_vectors_.get(); }
-  // Set if sparse embeddings are made of the states of all tokens, and not by
-  // the engine.
-  const std::optional<TokenWeights>& token_weights() const {
-    return token_weights_;
+  // True if EmbedSparse makes sparse embeddings, and not the engine.
+  bool makes_sparse() const {
+    return token_weights_.has_value() || auto_encoder_.has_value();
+  }
+  // Set if sparse embeddings are of features, and not of tokens.
+  const std::optional<SparseAutoEncoder>& auto_encoder() const {
+    return auto_encoder_;
   }
   // Set if they pool the logits of a fill-mask head.
   const std::optional<VocabularyPooling>& vocabulary_pooling() const {
@@ -137,6 +149,11 @@ class SentenceEncoder {
   void UseTask(const std::string& task, const nlohmann::json& instructions);
   // False if pooling leaves the prompt's tokens out.
   bool includes_prompt() const { return includes_prompt_; }
+  // The most weights of a sparse embedding, unless a call asks for another
+  // number.
+  std::optional<int> most_active() const {
+    return active_ || !auto_encoder_ ? active_ : auto_encoder_->most_active();
+  }
   // Set if the folder computes scores instead of embeddings.
   const std::optional<LogitScore>& logit_score() const { return logit_score_; }
 
@@ -174,6 +191,8 @@ class SentenceEncoder {
   void ReadPrompts(const nlohmann::json& config);
   absl::Status ReadSettings(const std::string& file,
                             const nlohmann::json& config);
+  absl::Status ReadTruncation(const std::string& file,
+                              const nlohmann::json& config);
 
   std::vector<TokenPooling> poolings_ = {
       TokenPooling::kMean};  // their results are concatenated
@@ -181,11 +200,14 @@ class SentenceEncoder {
   bool dense_ = true;
   bool sparse_ = false;  // made by the engine
   std::optional<TokenWeights> token_weights_;
+  std::optional<SparseAutoEncoder> auto_encoder_;  // the last step
   std::shared_ptr<MultiVectors> multi_vectors_;
   std::optional<VocabularyPooling> vocabulary_pooling_;
   SimilarityFunction similarity_ = SimilarityFunction::kCosine;
   bool includes_prompt_ = true;
   int max_tokens_ = 0;
+  std::optional<int> dimensions_;
+  std::optional<int> active_;
   std::map<std::string, std::string> prompts_;
   std::string default_prompt_;
   std::optional<LogitScore> logit_score_;

@@ -46,6 +46,12 @@ absl::Status MixedModules(const std::string& file, const std::string& type) {
                         type));
 }
 
+// True of modules that read or make the vector of a whole text.
+bool ReadsWholeText(const std::string& type) {
+  return type == "Pooling" || type == "LayerNorm" || type == "SpladePooling" ||
+         type == "SparseAutoEncoder" || type == "LogitScore";
+}
+
 // Names of functions are written in any case; empty: the folder has none.
 std::string SimilarityName(const json& settings) {
   const json name = settings.value("similarity_fn_name", json());
@@ -105,6 +111,14 @@ absl::StatusOr<SentenceEncoder> SentenceEncoder::Load(const std::string& folder,
     TRIVIUM_RETURN_IF_ERROR(
         ReadMultiVectorLengths(list->front().folder, &multi));
   }
+  // The lengths of queries and documents may be above max_seq_length.
+  if (encoder.max_tokens_ > 0) {
+    multi.text_length = encoder.max_tokens_;
+    encoder.max_tokens_ =
+        std::max({encoder.max_tokens_, multi.query_length,
+                  multi.document_length,
+                  multi.expansion ? multi.expansion->length : 0});
+  }
   const std::string similarity = SimilarityName(*settings);
   multi.takes_mean = similarity == "meanmaxsim";
   encoder.similarity_ = ToSimilarity(similarity);
@@ -137,12 +151,13 @@ absl::Status SentenceEncoder::ReadModules(const std::string& file,
     const bool first = &module == &list.front();
     if (first && (type == "Transformer" || type == "MLMTransformer")) continue;
     if (first && type == kStaticEmbedding) continue;  // and pools the mean
+    if (type == "Dropout") continue;                  // of training only
     if (first && type == kSparseStaticEmbedding) {
       sparse_ = true;
       dense_ = false;
       continue;
     }
-    if (sparse_) {
+    if (has_sparse()) {
       return UnusableModules(file,
                              fmt::format("module {} follows one that makes "
                                          "sparse embeddings, which is not "
@@ -177,7 +192,7 @@ absl::Status SentenceEncoder::ReadModules(const std::string& file,
       }
     } else if (type == kMultiVectorMask && !pooled && !after_table) {
       use_tokens();
-    } else if (multi_vectors_ != nullptr) {
+    } else if (multi_vectors_ != nullptr && ReadsWholeText(type)) {
       return MixedModules(file, type);
     } else if (type == "Pooling") {
       TRIVIUM_RETURN_IF_ERROR(ReadPooling(path, d_model));
@@ -187,16 +202,22 @@ absl::Status SentenceEncoder::ReadModules(const std::string& file,
     } else if (type == "SpladePooling" && &module == list.data() + 1 &&
                !after_table) {
       TRIVIUM_RETURN_IF_ERROR(ReadSplade(path));
+    } else if (type == "SparseAutoEncoder") {
+      TRIVIUM_ASSIGN_OR_RETURN(
+          auto_encoder_,
+          SparseAutoEncoder::Read(path, embedding_size(d_model)));
+      dense_ = false;
     } else if (type == "LogitScore") {
       TRIVIUM_RETURN_IF_ERROR(ReadLogitScore(path));
     } else {
       return UnusableModules(
           file,
           fmt::format("module {} at \"{}\" is not one of Transformer, "
-                      "MLMTransformer, StaticEmbedding, SparseStaticEmbedding "
-                      "and Router (the first), Pooling, Dense, LayerNorm, "
-                      "Normalize, MultiVectorMask, SpladePooling (after a "
-                      "Transformer) and LogitScore",
+                      "MLMTransformer, StaticEmbedding and SparseStaticEmbedding "
+                      "(the first), Router, Pooling, Dense, LayerNorm, "
+                      "Normalize, Dropout, MultiVectorMask, SpladePooling "
+                      "(after a Transformer), SparseAutoEncoder and "
+                      "LogitScore",
                       type, path));
     }
   }
@@ -410,6 +431,24 @@ void SentenceEncoder::UseTask(const std::string& task,
   if (found != prompts_.end()) default_prompt_ = found->second;
 }
 
+absl::Status SentenceEncoder::ReadTruncation(const std::string& file,
+                                             const json& config) {
+  for (const auto& [key, size] : {std::pair("truncate_dim", &dimensions_),
+                                  {"max_active_dims", &active_}}) {
+    const json value = config.value(key, json());
+    if (value.is_null()) continue;
+    if (!value.is_number_unsigned() || value < 1 ||
+        value > std::numeric_limits<int>::max()) {
+      return UnusableModules(file,
+                             fmt::format("{} is {}; it must be at least 1, or "
+                                         "null",
+                                         key, value.dump(-1, ' ', true)));
+    }
+    *size = value.get<int>();
+  }
+  return absl::OkStatus();
+}
+
 absl::Status SentenceEncoder::ReadSettings(const std::string& file,
                                            const json& config) {
   const json activation = config.value("activation_fn", json());
@@ -421,6 +460,7 @@ absl::Status SentenceEncoder::ReadSettings(const std::string& file,
                              "activation_fn is neither Sigmoid nor Identity");
     }
   }
+  TRIVIUM_RETURN_IF_ERROR(ReadTruncation(file, config));
   const json name = config.value("default_prompt_name", json());
   if (!name.is_string()) return absl::OkStatus();
   const auto found = prompts_.find(name.get<std::string>());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <utility>
 
@@ -38,22 +39,53 @@ absl::StatusOr<SentenceModule> ReadModule(const std::string& file,
                         .folder = path.empty() ? folder : folder + "/" + path};
 }
 
-// Reads the list of a Router's route "query" or "document".
-absl::StatusOr<ModuleList> ReadRoute(const std::string& file,
-                                     const std::string& folder,
-                                     const json& config, const char* route) {
-  const json structure = config.value("structure", json::object());
-  const json types = config.value("types", json::object());
-  const json names =
-      structure.is_object() ? structure.value(route, json()) : json();
-  if (!names.is_array() || names.empty()) {
-    return UnusableModules(
-        file, fmt::format("the Router has no list of modules named "
-                          "\"{}\"; it needs query and document",
-                          route));
+// The kinds of texts, as sentence-transformers' `task`; empty: none is given.
+constexpr std::array<std::string_view, 3> kTasks = {"", "query", "document"};
+
+// Returns the route of a Router for texts of `task`: route_mappings first, then
+// the route of that name, then that of texts. Where sentence-transformers
+// refuses a text, it takes the default route, and without one that of
+// documents.
+std::string FindRoute(const json& structure, const json& parameters,
+                      std::string_view task) {
+  const json mappings = parameters.value("route_mappings", json::object());
+  const std::string own =
+      task.empty() ? "None" : fmt::format("'{}'", std::string(task));
+  // A pair of Python as str() writes it.
+  for (const std::string& key :
+       {fmt::format("({}, 'text')", own), fmt::format("({}, None)", own),
+        std::string("(None, 'text')"), std::string("(None, None)")}) {
+    if (std::string route = TextAt(mappings, key); !route.empty()) return route;
   }
-  ModuleList list;
-  for (const json& name : names) {
+  for (const std::string& route :
+       {std::string(task), std::string("text"),
+        TextAt(parameters, "default_route"), std::string("document")}) {
+    if (structure.contains(route)) return route;
+  }
+  return "";
+}
+
+// Adds the modules that the Router in `folder` has for texts of `task`.
+absl::Status AddRoute(const std::string& folder, std::string_view task,
+                      ModuleList* list) {
+  const std::string file = folder + "/router_config.json";
+  TRIVIUM_ASSIGN_OR_RETURN(const json config, ReadJsonFile(file));
+  const auto object = [&](const char* key) {
+    const json found = config.value(key, json::object());
+    return found.is_object() ? found : json::object();
+  };
+  const json structure = object("structure"), types = object("types");
+  const std::string route = FindRoute(structure, object("parameters"), task);
+  const auto names = structure.find(route);
+  if (names == structure.end() || !names->is_array()) {
+    return UnusableModules(
+        file, fmt::format("the Router has no list of modules for {}; it needs "
+                          "the routes query and document, or a default_route",
+                          task.empty() ? "texts" : task == "query"
+                                             ? "queries"
+                                             : "documents"));
+  }
+  for (const json& name : *names) {
     const std::string path = name.is_string() ? name.get<std::string>() : "";
     const std::string type = TextAt(types, path);
     if (path.empty() || type.empty()) {
@@ -62,36 +94,18 @@ absl::StatusOr<ModuleList> ReadRoute(const std::string& file,
                                          "types does not have",
                                          route));
     }
-    TRIVIUM_ASSIGN_OR_RETURN(list.emplace_back(),
+    TRIVIUM_ASSIGN_OR_RETURN(list->emplace_back(),
                              ReadModule(file, folder, type, path));
   }
-  return list;
+  return absl::OkStatus();
 }
 
-// Reads the Router whose files are in `folder`, which is the first module.
-absl::StatusOr<SentenceModules> ReadRouter(const std::string& folder) {
-  const std::string file = folder + "/router_config.json";
-  TRIVIUM_ASSIGN_OR_RETURN(const json config, ReadJsonFile(file));
-  const json parameters = config.value("parameters", json::object());
-  const std::string standard = TextAt(parameters, "default_route");
-  if (standard != "query" && standard != "document") {
-    return UnusableModules(file,
-                           fmt::format("default_route is \"{}\"; it must be "
-                                       "query or document",
-                                       standard));
-  }
-  if (parameters.contains("route_mappings") &&
-      !parameters["route_mappings"].empty()) {
-    return UnusableModules(file, "route_mappings are not supported");
-  }
-  SentenceModules modules;
-  (standard == "query" ? modules.document : modules.query) = 1;
-  modules.lists.resize(2);
-  TRIVIUM_ASSIGN_OR_RETURN(modules.lists[modules.query],
-                           ReadRoute(file, folder, config, "query"));
-  TRIVIUM_ASSIGN_OR_RETURN(modules.lists[modules.document],
-                           ReadRoute(file, folder, config, "document"));
-  return modules;
+// Returns the index of `list` in `lists`, after adding it if it is new.
+int IndexOf(const ModuleList& list, std::vector<ModuleList>* lists) {
+  const auto found = std::find(lists->begin(), lists->end(), list);
+  const auto index = static_cast<int>(found - lists->begin());
+  if (found == lists->end()) lists->push_back(list);
+  return index;
 }
 
 }  // namespace
@@ -107,17 +121,25 @@ absl::StatusOr<SentenceModules> ReadSentenceModules(const std::string& folder) {
   TRIVIUM_ASSIGN_OR_RETURN(const json given, ReadJsonList(file));
   constexpr size_t kMostModules = 16;
   SentenceModules modules;
-  modules.lists.resize(1);
+  std::array<ModuleList, kTasks.size()> of_task;
   for (const json& one : given) {
     TRIVIUM_ASSIGN_OR_RETURN(
-        SentenceModule module,
+        const SentenceModule module,
         ReadModule(file, folder, TextAt(one, "type"), TextAt(one, "path")));
-    if (module.type == kRouter && &one == &given.front()) {
-      TRIVIUM_ASSIGN_OR_RETURN(modules, ReadRouter(module.folder));
-      continue;
+    const bool router = module.type == kRouter;
+    modules.routed |= router;
+    for (size_t task = 0; task < kTasks.size(); ++task) {
+      if (router) {
+        TRIVIUM_RETURN_IF_ERROR(
+            AddRoute(module.folder, kTasks[task], &of_task[task]));
+      } else {
+        of_task[task].push_back(module);
+      }
     }
-    for (ModuleList& list : modules.lists) list.push_back(module);
   }
+  IndexOf(of_task[0], &modules.lists);
+  modules.query = IndexOf(of_task[1], &modules.lists);
+  modules.document = IndexOf(of_task[2], &modules.lists);
   for (const ModuleList& list : modules.lists) {
     if (list.size() <= kMostModules) continue;
     return UnusableModules(file,

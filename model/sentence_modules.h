@@ -14,6 +14,8 @@ namespace trivium {
 struct SentenceModule {
   std::string type;    // its class, without the packages: "Pooling"
   std::string folder;  // the path of its files
+
+  bool operator==(const SentenceModule&) const = default;
 };
 
 // First modules that look a text's tokens up in a table.
@@ -27,14 +29,15 @@ inline constexpr std::string_view kMultiVectorMask = "MultiVectorMask";
 // text: a Transformer, or a table of embeddings.
 using ModuleList = std::vector<SentenceModule>;
 
-// The modules of a folder. A Router has a list for queries and one for
-// documents; the modules that follow it are at the end of both.
+// The modules of a folder. A Router has lists of its own for queries, for
+// documents and for other texts; the modules before and after it are in all.
 struct SentenceModules {
-  // One list, or two. The first one reads texts that are neither queries nor
-  // documents.
+  // Different lists, one to three. The first one reads texts that are neither
+  // queries nor documents.
   std::vector<ModuleList> lists;
   int query = 0;  // index in `lists`
   int document = 0;
+  bool routed = false;  // there is a Router
 };
 
 // Returns the error of a file that modules.json names, or of modules.json.

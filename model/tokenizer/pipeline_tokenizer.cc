@@ -252,6 +252,9 @@ absl::StatusOr<Encoding> PipelineTokenizer::Assemble(
       std::move(first), std::move(second), options.add_special_tokens);
   std::move(joined.begin(), joined.end(), std::back_inserter(tokens));
   add(options.suffix_ids);
+  if (!parts_.tells_types) {
+    for (Token& token : tokens) token.type_id = 0;
+  }
   encoding.ids.reserve(tokens.size());
   encoding.type_ids.reserve(tokens.size());
   for (const Token& token : tokens) {

@@ -34,6 +34,8 @@ struct TokenizerParts {
   std::vector<DecoderStepFactory> decoder;
   // Apply Transformers' clean-up to the decoded text's spaces.
   bool clean_up_spaces = false;
+  // The model is told which of two texts a token is of.
+  bool tells_types = true;
   SpecialTokenIds special_ids;
 };
 

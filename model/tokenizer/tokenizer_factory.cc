@@ -1,5 +1,6 @@
 #include "model/tokenizer/tokenizer_factory.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <string_view>
@@ -12,11 +13,13 @@
 #include "base/utf8.h"
 #include "fmt/format.h"
 #include "model/tokenizer/folder_config.h"
+#include "model/tokenizer/json_fields.h"
 #include "model/tokenizer/marian_tokenizer.h"
 #include "model/tokenizer/pipeline_tokenizer.h"
 #include "model/tokenizer/sentence_config.h"
 #include "model/tokenizer/tokenizer_files.h"
 #include "model/tokenizer/unicode.h"
+#include "nlohmann/json.hpp"
 
 namespace trivium {
 namespace {
@@ -51,6 +54,19 @@ absl::Status CheckWords(const std::string& folder, const TokenModel& model) {
   return absl::OkStatus();
 }
 
+// True if the tokenizer tells the model which of two texts a token is of.
+// Transformers' general class does so only if the folder says it.
+absl::StatusOr<bool> TellsTypes(const std::string& folder) {
+  TRIVIUM_ASSIGN_OR_RETURN(const nlohmann::json config,
+                           LoadObject(folder + "/tokenizer_config.json"));
+  const auto names = config.find("model_input_names");
+  if (names != config.end() && names->is_array()) {
+    return std::find(names->begin(), names->end(), "token_type_ids") !=
+           names->end();
+  }
+  return StringField(config, "tokenizer_class", "") != "TokenizersBackend";
+}
+
 absl::StatusOr<std::unique_ptr<Tokenizer>> Pipeline(
     const std::string& folder, const SentenceConfig& sentences,
     absl::StatusOr<TokenizerParts> parts) {
@@ -64,6 +80,7 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> Pipeline(
     if (parts->normalizer) steps.push_back(std::move(parts->normalizer));
     parts->normalizer = MakeNormalizerSequence(std::move(steps));
   }
+  TRIVIUM_ASSIGN_OR_RETURN(parts->tells_types, TellsTypes(folder));
   if (!sentences.special_tokens) parts->post_processor = PostProcessor();
   absl::StatusOr<std::unique_ptr<PipelineTokenizer>> tokenizer =
       PipelineTokenizer::Create(*std::move(parts));

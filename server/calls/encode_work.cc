@@ -151,6 +151,9 @@ int64_t EncodeWork::ResponseBytes(size_t tokens, size_t chunks) const {
     constexpr int64_t kWeightsOfToken = 32, kBytesOfWeight = 16;
     int64_t weights =
         std::min<int64_t>(count * kWeightsOfToken, info().vocabulary);
+    if (const auto& features = sentences().auto_encoder()) {
+      weights = job_.top_k.value_or(features->most_active());
+    }
     if (job_.top_k) weights = std::min<int64_t>(weights, *job_.top_k);
     bytes += weights * kBytesOfWeight;
   }
@@ -172,6 +175,28 @@ int64_t EncodeWork::ResponseBytes(size_t tokens, size_t chunks) const {
   return bytes;
 }
 
+SentenceEncoder::Overrides EncodeWork::OverridesFor(
+    const PreparedInput& input) const {
+  SentenceEncoder::Overrides overrides = job_.overrides;
+  overrides.skipped_tokens = input.prompt_tokens;
+  return overrides;
+}
+
+std::vector<SparseWeight> EncodeWork::Sparse(const PreparedInput& input,
+                                             RequestResult* result) const {
+  if (!job_.sparse) return {};
+  const std::optional<int> most =
+      job_.top_k ? job_.top_k : sentences().most_active();
+  std::vector<SparseWeight> weights =
+      engine_makes_sparse()
+          ? std::move(result->sparse)
+          : sentences().EmbedSparse(result->states, info().d_model,
+                                    input.source.ids, OverridesFor(input),
+                                    most);
+  if (most) KeepLargest(*most, &weights);
+  return weights;
+}
+
 std::vector<float> EncodeWork::Dense(const PreparedInput& input,
                                      RequestResult* result) const {
   std::vector<float> embedding;
@@ -180,9 +205,8 @@ std::vector<float> EncodeWork::Dense(const PreparedInput& input,
     embedding = std::move(result->pooled);
     if (job_.overrides.normalize.value_or(false)) NormalizeLength(embedding);
   } else {
-    SentenceEncoder::Overrides overrides = job_.overrides;
-    overrides.skipped_tokens = input.prompt_tokens;
-    embedding = sentences().Embed(result->states, info().d_model, overrides);
+    embedding = sentences().Embed(result->states, info().d_model,
+                                  OverridesFor(input));
   }
   return Cut(std::move(embedding));
 }
@@ -200,17 +224,13 @@ absl::StatusOr<TextEmbeddings> EncodeWork::Embed(const PreparedInput& input,
                                                  RequestResult* result) const {
   TextEmbeddings made;
   made.dense = Dense(input, result);
-  const std::vector<int32_t>& ids = input.source.ids;
-  if (engine_makes_sparse()) {
-    made.sparse = std::move(result->sparse);
-  } else if (job_.sparse) {
-    made.sparse = sentences().token_weights()->Of(result->states, ids);
-  }
+  made.sparse = Sparse(input, result);
   if (job_.multi_vector) {
     TRIVIUM_ASSIGN_OR_RETURN(
         made.rows,
         sentences().multi_vectors()->Rows(
-            result->states, ids, job_.options.kind, input.source.unattended));
+            result->states, input.source.ids, job_.options.kind,
+            input.source.unattended));
     if (job_.max_rows) PoolRows(*job_.max_rows, &made.rows);
   }
   return made;

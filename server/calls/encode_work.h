@@ -66,10 +66,14 @@ class EncodeWork {
   }
   // True if the engine makes the sparse embedding; else it is made of states.
   bool engine_makes_sparse() const {
-    return job_.sparse && !sentences().token_weights();
+    return job_.sparse && !sentences().makes_sparse();
   }
+  SentenceEncoder::Overrides OverridesFor(const PreparedInput& input) const;
   std::vector<float> Dense(const PreparedInput& input,
                            RequestResult* result) const;
+  // Keeps the largest weights, as the call or the model says.
+  std::vector<SparseWeight> Sparse(const PreparedInput& input,
+                                   RequestResult* result) const;
   // Cuts an embedding to the dimensions that are asked for.
   std::vector<float> Cut(std::vector<float> embedding) const;
   // Adds the embeddings of chunks, whose tokens have `states`.

@@ -104,8 +104,9 @@ class MultiVectorGoldenTest : public ::testing::TestWithParam<const char*> {
           states, input.ids, texts[i].kind, input.unattended);
       EXPECT_TRUE(rows.ok()) << rows.status();
       made.rows = *std::move(rows);
-      if (const auto& weights = sentences().token_weights()) {
-        made.sparse = weights->Of(states, input.ids);
+      if (sentences().makes_sparse()) {
+        made.sparse = sentences().EmbedSparse(
+            states, model_->info().d_model, input.ids, {}, {});
         made.dense = sentences().Embed(states, model_->info().d_model, {});
       }
       engine_->ReleaseSource(plan.encode[i].source);

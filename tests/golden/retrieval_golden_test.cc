@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -68,14 +69,16 @@ class RetrievalGoldenTest : public ::testing::TestWithParam<const char*> {
     SentenceEncoder::Overrides overrides;
   };
 
-  // Tokenizes a text with the prompt of its kind.
-  Source Read(TextKind kind, const std::string& text) {
+  // Tokenizes a text with the prompt of its kind, or with the default one.
+  Source Read(std::optional<TextKind> kind, const std::string& text) {
     Source source;
     source.reader = model_->ReaderOf(kind);
     const Model& reader = *source.reader.model;
     const SentenceEncoder& sentences = reader.sentence_encoder();
     const std::string prompt =
-        sentences.prompts().at(kind == TextKind::kQuery ? "query" : "document");
+        !kind ? sentences.default_prompt()
+              : sentences.prompts().at(
+                    kind == TextKind::kQuery ? "query" : "document");
     auto encoding = reader.tokenizer()->Encode(
         prompt + text, {.max_tokens = reader.info().max_source_tokens});
     EXPECT_TRUE(encoding.ok()) << encoding.status();
@@ -98,8 +101,8 @@ class RetrievalGoldenTest : public ::testing::TestWithParam<const char*> {
           source.reader.model->sentence_encoder();
       SourceOptions options;
       options.cross_attention = false;
-      options.sparse = sentences.has_sparse();
-      if (sentences.has_dense()) {
+      options.sparse = sentences.has_sparse() && !sentences.makes_sparse();
+      if (!options.sparse) {
         options.states = sentences.Reads(source.overrides);
       }
       const auto id = engine_->AddSource(source.input, options);
@@ -114,21 +117,32 @@ class RetrievalGoldenTest : public ::testing::TestWithParam<const char*> {
       const SourceId id = plan.encode[i].source;
       const Model& reader = *source.reader.model;
       Embedding& embedding = embeddings.emplace_back();
-      if (reader.sentence_encoder().has_sparse()) {
-        for (const SparseWeight& one : engine_->SparseEmbedding(id)) {
-          embedding[one.id] = one.weight;
+      const SentenceEncoder& sentences = reader.sentence_encoder();
+      if (sentences.has_sparse()) {
+        const auto made = engine_->SparseEmbedding(id);
+        std::vector<SparseWeight> weights(made.begin(), made.end());
+        if (sentences.makes_sparse()) {
+          weights = sentences.EmbedSparse(
+              engine_->EncoderStates(id), reader.info().d_model,
+              source.input.ids, source.overrides, std::nullopt);
         }
+        if (const auto most = sentences.most_active()) {
+          KeepLargest(*most, &weights);
+        }
+        for (const SparseWeight& one : weights) embedding[one.id] = one.weight;
       } else {
-        embedding = ToEmbedding(reader.sentence_encoder().Embed(
-            engine_->EncoderStates(id), reader.info().d_model,
-            source.overrides));
+        embedding =
+            ToEmbedding(sentences.Embed(engine_->EncoderStates(id),
+                                        reader.info().d_model,
+                                        source.overrides));
       }
       engine_->ReleaseSource(id);
     }
     return embeddings;
   }
 
-  std::vector<Embedding> EncodeAll(TextKind kind, const json& texts) {
+  std::vector<Embedding> EncodeAll(std::optional<TextKind> kind,
+                                   const json& texts) {
     std::vector<Source> sources;
     for (const json& text : texts) {
       sources.push_back(Read(kind, text.get<std::string>()));
@@ -143,11 +157,15 @@ class RetrievalGoldenTest : public ::testing::TestWithParam<const char*> {
 
 TEST_P(RetrievalGoldenTest, EqualsSentenceTransformers) {
   ASSERT_NO_FATAL_FAILURE(Load(Precision::kF32));
-  std::vector<Embedding> embeddings[2];
-  for (const auto& [kind, texts, vectors] :
-       {std::tuple(TextKind::kQuery, "queries", "query_embeddings"),
-        std::tuple(TextKind::kDocument, "documents", "document_embeddings")}) {
-    std::vector<Embedding>& found = embeddings[kind == TextKind::kDocument];
+  std::vector<Embedding> embeddings[3];
+  const std::tuple<std::optional<TextKind>, const char*, const char*> kinds[] = {
+      {TextKind::kQuery, "queries", "query_embeddings"},
+      {TextKind::kDocument, "documents", "document_embeddings"},
+      {std::nullopt, "documents", "plain_embeddings"}};
+  for (int k = 0; k < 3; ++k) {
+    const auto& [kind, texts, vectors] = kinds[k];
+    if (!kind && !expected_.contains(vectors)) continue;
+    std::vector<Embedding>& found = embeddings[k];
     found = EncodeAll(kind, expected_.at(texts));
     ASSERT_EQ(found.size(), expected_.at(vectors).size());
     for (size_t i = 0; i < found.size(); ++i) {
@@ -200,13 +218,15 @@ TEST_P(RetrievalGoldenTest, TextsTogetherHaveTheBitsOfEachAlone) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Folders, RetrievalGoldenTest,
-                         ::testing::Values("dense.cls_and_max",
-                                           "dense.modernbert",
-                                           "dense.prompt_excluded",
-                                           "dense.router",
-                                           "dense.weighted_mean", "splade.bert",
-                                           "splade.inference_free",
-                                           "splade.sum_log1p", "static.mean"),
+                         ::testing::Values(
+                             "dense.asymmetric", "dense.cls_after_prompt",
+                             "dense.cls_and_max", "dense.modernbert",
+                             "dense.one_route", "dense.prompt_excluded",
+                             "dense.router", "dense.routes", "dense.truncated",
+                             "dense.weighted_mean", "sparse.auto_encoder",
+                             "splade.bert", "splade.few_weights",
+                             "splade.inference_free", "splade.sum_log1p",
+                             "static.mean"),
                          [](const auto& folder) {
                            std::string name = folder.param;
                            std::replace(name.begin(), name.end(), '.', '_');

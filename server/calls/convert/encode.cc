@@ -137,11 +137,12 @@ absl::Status ReadSparse(const v1::EncodeRequest& in, EncodeJob* job) {
                         "leave it out, or ask for one in outputs");
   }
   if (in.sparse().has_top_k()) {
-    job->top_k = in.sparse().top_k();
-    if (*job->top_k < 1) {
+    if (in.sparse().top_k() < 1) {
       return InvalidField(path + ".top_k",
                           "is 0; ask for at least 1, or leave it out");
     }
+    job->top_k =
+        static_cast<int>(std::min<uint32_t>(in.sparse().top_k(), INT32_MAX));
   }
   if (in.sparse().has_threshold()) {
     job->threshold = in.sparse().threshold();
@@ -271,18 +272,6 @@ void SetSparse(const EncodeJob& job, std::vector<SparseWeight> weights,
       return one.weight <= *job.threshold;
     });
   }
-  if (job.top_k && *job.top_k < weights.size()) {
-    std::nth_element(
-        weights.begin(), weights.begin() + *job.top_k, weights.end(),
-        [](const SparseWeight& a, const SparseWeight& b) {
-          return a.weight > b.weight || (a.weight == b.weight && a.id < b.id);
-        });
-    weights.resize(*job.top_k);
-    std::sort(weights.begin(), weights.end(),
-              [](const SparseWeight& a, const SparseWeight& b) {
-                return a.id < b.id;
-              });
-  }
   v1::SparseEmbedding* const sparse = out->mutable_sparse();
   std::vector<int32_t> ids;
   for (const SparseWeight& one : weights) {
@@ -290,7 +279,7 @@ void SetSparse(const EncodeJob& job, std::vector<SparseWeight> weights,
     sparse->add_ids(static_cast<uint32_t>(one.id));
     sparse->add_weights(one.weight);
   }
-  if (job.tokens) {
+  if (job.tokens && !job.options.model->sentence_encoder().auto_encoder()) {
     AddPieces(ids, job.options.model->tokenizer(), TextSide::kSource,
               sparse->mutable_tokens());
   }

@@ -401,7 +401,28 @@ void MultiplyGrouped(bool vnni, GroupForm form, const GroupedCall& call) {
 #endif
 }
 
-void QuantizeGroups(const float* HWY_RESTRICT x, int k,
+// Loads up to `count` numbers of x from `at` on, in an order if there is one.
+HWY_INLINE hn::Vec<F32> LoadNumbers(const float* HWY_RESTRICT x,
+                                    const int32_t* HWY_RESTRICT order, int at,
+                                    int count) {
+  const F32 d;
+  const I32 d32;
+  const auto lanes = static_cast<int>(hn::Lanes(d));
+  if (count <= 0) return hn::Zero(d);
+  if (order == nullptr) {
+    return count >= lanes ? hn::LoadU(d, x + at) : LoadSome(d, x + at, count);
+  }
+  if (count >= lanes) {
+    return hn::GatherIndex(d, x, hn::LoadU(d32, order + at));
+  }
+  // The places behind the last read x[0].
+  return hn::IfThenElseZero(
+      hn::FirstN(d, static_cast<size_t>(count)),
+      hn::GatherIndex(d, x, LoadSome(d32, order + at, count)));
+}
+
+void QuantizeGroups(const float* HWY_RESTRICT x,
+                    const int32_t* HWY_RESTRICT order, int k,
                     char* HWY_RESTRICT row) {
   const F32 d;
   const hn::Rebind<int8_t, F32> d8;
@@ -417,9 +438,7 @@ void QuantizeGroups(const float* HWY_RESTRICT x, int k,
     HWY_UNROLL(8)
     for (int i = 0; i < kParts; ++i) {
       const int begin = at + i * lanes;
-      values[i] = begin + lanes <= k ? hn::LoadU(d, x + begin)
-                  : begin < k        ? LoadSome(d, x + begin, k - begin)
-                                     : hn::Zero(d);
+      values[i] = LoadNumbers(x, order, begin, k - begin);
       most = hn::Max(most, hn::Abs(values[i]));
       // NaN if a value is infinite or no number, else zero.
       nothing = hn::MulAdd(values[i], hn::Zero(d), nothing);
@@ -466,7 +485,12 @@ size_t GroupedOperandBytes(int k) {
 }
 
 void QuantizeGroups(const float* x, int k, void* row) {
-  HWY_DYNAMIC_DISPATCH(QuantizeGroups)(x, k, static_cast<char*>(row));
+  QuantizeGroups(x, {}, k, row);
+}
+void QuantizeGroups(const float* x, std::span<const int32_t> order, int k,
+                    void* row) {
+  HWY_DYNAMIC_DISPATCH(QuantizeGroups)
+  (x, order.empty() ? nullptr : order.data(), k, static_cast<char*>(row));
 }
 
 void GroupedWeights::Multiply(const void* x, size_t row_bytes, int rows,

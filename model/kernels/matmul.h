@@ -152,9 +152,9 @@ class PackedMatrix {
   // weights in groups can be read back.
   virtual void ReadWeights(int column, float* w) const {}
 
-  // Computes columns [begin, end) of the same y [rows, N], of prepared rows of x
-  // if there are such, and leaves other columns unchanged. `begin` is a multiple of column_block(); `end` is one,
-  // too, or N.
+  // Computes columns [begin, end) of the same y [rows, N], of prepared rows of
+  // x if there are such, and leaves other columns unchanged. `begin` is a
+  // multiple of column_block(); `end` is one, too, or N.
   virtual absl::Status MultiplyColumns(const void* x, int rows, int begin,
                                        int end, void* y,
                                        MatmulWorkspace* workspace) const = 0;

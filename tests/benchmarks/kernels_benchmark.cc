@@ -175,8 +175,7 @@ __attribute__((target("avx2,fma"))) float GroupsOfAvx2(int steps) {
     }
 #pragma GCC unroll 4  // kFew
     for (int i = 0; i < kFew; ++i) {
-      const __m256 sum =
-          _mm256_cvtepi32_ps(_mm256_madd_epi16(sums[i], ones));
+      const __m256 sum = _mm256_cvtepi32_ps(_mm256_madd_epi16(sums[i], ones));
       ys[i] = _mm256_fmadd_ps(_mm256_mul_ps(sum, scale), scale, ys[i]);
       if constexpr (kMinimums) ys[i] = _mm256_fmadd_ps(scale, scale, ys[i]);
     }

@@ -7,8 +7,8 @@
 //
 // TRIVIUM_UPDATE_FROZEN=1 writes the files anew instead of comparing.
 // TRIVIUM_FROZEN_BITS=FOLDER writes them there, with all bits of the numbers
-// (same_bits_test.py). Models in four bits are asked only then: their answers are
-// compared between instruction sets, not written down.
+// (same_bits_test.py). Models in four bits are asked only then: their answers
+// are compared between instruction sets, not written down.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -420,7 +420,8 @@ TEST_F(FourBitsTest, GgufFiles) {
     folder.Write("model.gguf", RandomGguf(block));
     const auto engine = Load(folder.path() + "/model.gguf", "auto");
     ASSERT_NE(engine, nullptr);
-    EXPECT_EQ(engine->GetModel("")->precision(), v1::PRECISION_INT4) << block.name;
+    EXPECT_EQ(engine->GetModel("")->precision(), v1::PRECISION_INT4)
+        << block.name;
     AddGolden(engine.get(), std::string(block.name), &lines);
   }
   ExpectFrozen("four_bits.gguf", lines);

@@ -401,54 +401,175 @@ void MultiplyGrouped(bool vnni, GroupForm form, const GroupedCall& call) {
 #endif
 }
 
-void QuantizeGroups(const float* HWY_RESTRICT x, int k,
-                    char* HWY_RESTRICT row) {
+// Loads up to `count` numbers of x from `at` on, in an order if there is one.
+HWY_INLINE hn::Vec<F32> LoadNumbers(const float* HWY_RESTRICT x,
+                                    const int32_t* HWY_RESTRICT order, int at,
+                                    int count) {
   const F32 d;
-  const hn::Rebind<int8_t, F32> d8;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  const int groups = GroupsOf(k);
-  char* const scales = row + static_cast<size_t>(groups) * kGroupNumbers;
-  const size_t part = static_cast<size_t>(groups) * sizeof(float);
-  for (int group = 0; group < groups; ++group) {
-    const int at = group * kGroupNumbers;
-    constexpr int kParts = kGroupNumbers / kLanes;
-    hn::Vec<F32> values[kParts];
-    auto most = hn::Zero(d), nothing = hn::Zero(d);
-    HWY_UNROLL(8)
-    for (int i = 0; i < kParts; ++i) {
-      const int begin = at + i * lanes;
-      values[i] = begin + lanes <= k ? hn::LoadU(d, x + begin)
-                  : begin < k        ? LoadSome(d, x + begin, k - begin)
-                                     : hn::Zero(d);
-      most = hn::Max(most, hn::Abs(values[i]));
-      // NaN if a value is infinite or no number, else zero.
-      nothing = hn::MulAdd(values[i], hn::Zero(d), nothing);
-    }
-    const float greatest = hn::GetLane(hn::MaxOfLanes(d, most));
-    const float not_finite = hn::GetLane(hn::SumOfLanes(d, nothing));
-    // The inverse of smaller numbers is infinite.
-    const float inverse = greatest > 1e-30f ? 127 / greatest : 0.0f;
-    auto sums = hn::Zero(I32());
-    HWY_UNROLL(8)
-    for (int i = 0; i < kParts; ++i) {
-      // NearestInt makes the least integer of a number that is not finite.
-      const auto q = hn::Max(
-          hn::Min(hn::NearestInt(hn::Mul(values[i], hn::Set(d, inverse))),
-                  hn::Set(I32(), 127)),
-          hn::Set(I32(), -127));
-      sums = hn::Add(sums, q);
-      hn::StoreU(hn::DemoteTo(d8, q), d8,
-                 reinterpret_cast<int8_t*>(row) + at + i * lanes);
-    }
-    const int32_t sum = hn::GetLane(hn::SumOfLanes(I32(), sums));
-    const float scale = (inverse > 0 ? greatest / 127 : 0.0f) + not_finite;
-    const float scaled_sum = scale * static_cast<float>(sum);
-    std::memcpy(scales + group * sizeof(float), &scale, sizeof(float));
-    std::memcpy(scales + part + group * sizeof(float), &scaled_sum,
-                sizeof(float));
-    std::memcpy(scales + 2 * part + group * sizeof(float), &sum,
-                sizeof(int32_t));
+  const I32 d32;
+  const auto lanes = static_cast<int>(hn::Lanes(d));
+  if (count <= 0) return hn::Zero(d);
+  if (order == nullptr) {
+    return count >= lanes ? hn::LoadU(d, x + at) : LoadSome(d, x + at, count);
   }
+  if (count >= lanes) {
+    return hn::GatherIndex(d, x, hn::LoadU(d32, order + at));
+  }
+  // The places behind the last read x[0].
+  return hn::IfThenElseZero(
+      hn::FirstN(d, static_cast<size_t>(count)),
+      hn::GatherIndex(d, x, LoadSome(d32, order + at, count)));
+}
+
+// The parts of a row that QuantizeGroups makes.
+struct QuantizedRow {
+  int8_t* numbers;
+  float* scales;
+  float* scaled_sums;
+  int32_t* sums;
+};
+
+constexpr int kGroupVectors = kGroupNumbers / kLanes;
+
+// Rounds the numbers of a group; returns the sums of each lane.
+HWY_INLINE VI32 RoundGroup(const hn::Vec<F32> (&values)[kGroupVectors],
+                           float inverse, int8_t* HWY_RESTRICT numbers) {
+  const hn::Rebind<int8_t, F32> d8;
+  auto sums = hn::Zero(I32());
+  HWY_UNROLL(8)
+  for (int i = 0; i < kGroupVectors; ++i) {
+    // NearestInt makes the least integer of a number that is not finite.
+    const auto q = hn::Max(
+        hn::Min(hn::NearestInt(hn::Mul(values[i], hn::Set(F32(), inverse))),
+                hn::Set(I32(), 127)),
+        hn::Set(I32(), -127));
+    sums = hn::Add(sums, q);
+    hn::StoreU(hn::DemoteTo(d8, q), d8, numbers + i * kLanes);
+  }
+  return sums;
+}
+
+void QuantizeGroup(const float* HWY_RESTRICT x,
+                   const int32_t* HWY_RESTRICT order, int k, int group,
+                   const QuantizedRow& row) {
+  const F32 d;
+  const int at = group * kGroupNumbers;
+  hn::Vec<F32> values[kGroupVectors];
+  auto most = hn::Zero(d), nothing = hn::Zero(d);
+  HWY_UNROLL(8)
+  for (int i = 0; i < kGroupVectors; ++i) {
+    const int begin = at + i * kLanes;
+    values[i] = LoadNumbers(x, order, begin, k - begin);
+    most = hn::Max(most, hn::Abs(values[i]));
+    // NaN if a value is infinite or no number, else zero.
+    nothing = hn::MulAdd(values[i], hn::Zero(d), nothing);
+  }
+  const float greatest = hn::GetLane(hn::MaxOfLanes(d, most));
+  const float not_finite = hn::GetLane(hn::SumOfLanes(d, nothing));
+  // The inverse of smaller numbers is infinite.
+  const float inverse = greatest > 1e-30f ? 127 / greatest : 0.0f;
+  const VI32 sums = RoundGroup(values, inverse, row.numbers + at);
+  const int32_t sum = hn::GetLane(hn::SumOfLanes(I32(), sums));
+  const float scale = (inverse > 0 ? greatest / 127 : 0.0f) + not_finite;
+  row.scales[group] = scale;
+  row.scaled_sums[group] = scale * static_cast<float>(sum);
+  row.sums[group] = sum;
+}
+
+#if HWY_TARGET != HWY_SCALAR
+constexpr int kTogether = 4;  // groups: a quad of results
+
+// Combines the lanes of each vector: result i is that of of[i].
+template <class D, typename Combine>
+HWY_INLINE hn::Vec<hn::Full128<hn::TFromD<D>>> CombineLanes(
+    D d, const hn::Vec<D> (&of)[kTogether], const Combine& combine) {
+  const hn::Repartition<uint64_t, D> d64;
+  const hn::Full128<hn::TFromD<D>> quad;
+  // Each 128 bits of `first` have two lanes of of[0] and of of[1].
+  const auto first =
+      hn::BitCast(d64, combine(hn::InterleaveLower(d, of[0], of[1]),
+                               hn::InterleaveUpper(d, of[0], of[1])));
+  const auto last =
+      hn::BitCast(d64, combine(hn::InterleaveLower(d, of[2], of[3]),
+                               hn::InterleaveUpper(d, of[2], of[3])));
+  alignas(64) hn::TFromD<D> lanes[kLanes];
+  hn::Store(combine(hn::BitCast(d, hn::InterleaveLower(d64, first, last)),
+                    hn::BitCast(d, hn::InterleaveUpper(d64, first, last))),
+            d, lanes);
+  auto all = hn::Load(quad, lanes);
+  for (int i = kTogether; i < kLanes; i += kTogether) {
+    all = combine(all, hn::Load(quad, lanes + i));
+  }
+  return all;
+}
+
+// Does what QuantizeGroup does for whole groups, in the same bits.
+void QuantizeTogether(const float* HWY_RESTRICT x,
+                      const int32_t* HWY_RESTRICT order, int k, int group,
+                      const QuantizedRow& row) {
+  const F32 d;
+  const hn::Full128<float> quad;
+  hn::Vec<F32> values[kTogether][kGroupVectors];
+  hn::Vec<F32> most[kTogether];
+  auto nothing = hn::Zero(d);
+  HWY_UNROLL(4)
+  for (int j = 0; j < kTogether; ++j) {
+    most[j] = hn::Zero(d);
+    HWY_UNROLL(8)
+    for (int i = 0; i < kGroupVectors; ++i) {
+      const int begin = (group + j) * kGroupNumbers + i * kLanes;
+      values[j][i] = LoadNumbers(x, order, begin, kLanes);
+      most[j] = hn::Max(most[j], hn::Abs(values[j][i]));
+      nothing = hn::MulAdd(values[j][i], hn::Zero(d), nothing);
+    }
+  }
+  if (!hn::AllTrue(d, hn::Eq(nothing, hn::Zero(d)))) {
+    for (int j = 0; j < kTogether; ++j) {
+      QuantizeGroup(x, order, k, group + j, row);
+    }
+    return;
+  }
+  const auto greatest = CombineLanes(
+      d, most,
+      [](auto a, auto b) TRIVIUM_INLINE_LAMBDA { return hn::Max(a, b); });
+  const auto whole = hn::Set(quad, 127.0f);
+  const auto counts = hn::Gt(greatest, hn::Set(quad, 1e-30f));
+  alignas(16) float inverse[kTogether];
+  hn::Store(hn::IfThenElseZero(counts, hn::Div(whole, greatest)), quad,
+            inverse);
+  VI32 lanes[kTogether];
+  HWY_UNROLL(4)
+  for (int j = 0; j < kTogether; ++j) {
+    lanes[j] = RoundGroup(values[j], inverse[j],
+                          row.numbers + (group + j) * kGroupNumbers);
+  }
+  const auto sums = CombineLanes(
+      I32(), lanes,
+      [](auto a, auto b) TRIVIUM_INLINE_LAMBDA { return hn::Add(a, b); });
+  const auto scales = hn::IfThenElseZero(counts, hn::Div(greatest, whole));
+  hn::StoreU(scales, quad, row.scales + group);
+  hn::StoreU(hn::Mul(scales, hn::ConvertTo(quad, sums)), quad,
+             row.scaled_sums + group);
+  hn::StoreU(sums, hn::Full128<int32_t>(), row.sums + group);
+}
+#endif
+
+void QuantizeGroups(const float* HWY_RESTRICT x,
+                    const int32_t* HWY_RESTRICT order, int k,
+                    char* HWY_RESTRICT to) {
+  const int groups = GroupsOf(k);
+  QuantizedRow row;
+  row.numbers = reinterpret_cast<int8_t*>(to);
+  row.scales = reinterpret_cast<float*>(to + groups * kGroupNumbers);
+  row.scaled_sums = row.scales + groups;
+  row.sums = reinterpret_cast<int32_t*>(row.scaled_sums + groups);
+  int group = 0;
+#if HWY_TARGET != HWY_SCALAR
+  for (; (group + kTogether) * kGroupNumbers <= k; group += kTogether) {
+    QuantizeTogether(x, order, k, group, row);
+  }
+#endif
+  for (; group < groups; ++group) QuantizeGroup(x, order, k, group, row);
 }
 
 }  // namespace trivium::HWY_NAMESPACE
@@ -466,7 +587,12 @@ size_t GroupedOperandBytes(int k) {
 }
 
 void QuantizeGroups(const float* x, int k, void* row) {
-  HWY_DYNAMIC_DISPATCH(QuantizeGroups)(x, k, static_cast<char*>(row));
+  QuantizeGroups(x, {}, k, row);
+}
+void QuantizeGroups(const float* x, std::span<const int32_t> order, int k,
+                    void* row) {
+  HWY_DYNAMIC_DISPATCH(QuantizeGroups)
+  (x, order.empty() ? nullptr : order.data(), k, static_cast<char*>(row));
 }
 
 void GroupedWeights::Multiply(const void* x, size_t row_bytes, int rows,

@@ -26,6 +26,10 @@ size_t GroupedOperandBytes(int k);
 // Rounds x [k] to such a row, aligned to 4 bytes. A group that has a number
 // that is not finite makes all products NaN.
 void QuantizeGroups(const float* x, int k, void* row);
+// The same for x in another order: number i is x[order[i]]. An empty `order`
+// leaves x as it is.
+void QuantizeGroups(const float* x, std::span<const int32_t> order, int k,
+                    void* row);
 
 // Packed weights W [N, K]. They are read in blocks of columns of y; a block's
 // columns have one form.

@@ -138,21 +138,36 @@ class GroupedMatrix : public PackedMatrix {
 
   int column_block() const override { return GroupedWeights::kColumns; }
 
+  size_t prepared_row_bytes() const override {
+    return shape().operands == OperandType::kOrderedGroups
+               ? ordered_.size() * GroupedOperandBytes(shape().k)
+               : 0;
+  }
+  // A prepared row has the groups of all `ordered_`, one after the other.
+  void Prepare(const void* x, int rows, void* prepared) const override {
+    const int k = shape().k;
+    const auto* from = static_cast<const float*>(x);
+    auto* to = static_cast<char*>(prepared);
+    for (int row = 0; row < rows; ++row, from += k) {
+      for (const OrderedColumns& columns : ordered_) {
+        QuantizeGroups(from, columns.order, k, to);
+        to += GroupedOperandBytes(k);
+      }
+    }
+  }
+
   absl::Status MultiplyColumns(const void* x, int rows, int begin, int end,
-                               void* y,
-                               MatmulWorkspace* workspace) const override {
+                               void* y, MatmulWorkspace*) const override {
+    const size_t bytes = GroupedOperandBytes(shape().k);
+    const auto* of_columns = static_cast<const char*>(x);
     for (const OrderedColumns& columns : ordered_) {
       const int from = std::max(begin, columns.begin);
       const int to = std::min(end, columns.end);
-      if (from >= to) continue;
-      const void* operands = x;
-      size_t row_bytes = shape().operand_row_bytes();
-      if (!columns.order.empty()) {
-        operands = PutInOrder(columns.order, x, rows, workspace->scratchpad());
-        row_bytes = GroupedOperandBytes(shape().k);
+      if (from < to) {
+        weights_.Multiply(of_columns, ordered_.size() * bytes, rows, from, to,
+                          static_cast<float*>(y));
       }
-      weights_.Multiply(operands, row_bytes, rows, from, to,
-                        static_cast<float*>(y));
+      of_columns += bytes;
     }
     return absl::OkStatus();
   }
@@ -169,23 +184,6 @@ class GroupedMatrix : public PackedMatrix {
   }
 
  private:
-  // Rounds rows of x in another order; returns the rows.
-  const void* PutInOrder(std::span<const int32_t> order, const void* x,
-                         int rows, Buffer<char>* scratchpad) const {
-    const int k = shape().k;
-    const size_t from_bytes = shape().operand_row_bytes();
-    const size_t to_bytes = GroupedOperandBytes(k);
-    char* const to = scratchpad->Reserve(rows * to_bytes + k * sizeof(float));
-    const auto ordered = reinterpret_cast<float*>(to + rows * to_bytes);
-    for (int row = 0; row < rows; ++row) {
-      const auto numbers = reinterpret_cast<const float*>(
-          static_cast<const char*>(x) + row * from_bytes + to_bytes);
-      for (int i = 0; i < k; ++i) ordered[i] = numbers[order[i]];
-      QuantizeGroups(ordered, k, to + row * to_bytes);
-    }
-    return to;
-  }
-
   const GroupedWeights weights_;
   std::vector<OrderedColumns> ordered_;  // of all columns
 };
@@ -224,7 +222,17 @@ size_t RowBytes(OperandType type, int k) {
     case OperandType::kOrderedGroups:
       break;
   }
-  return GroupedOperandBytes(k) + 4 * count;
+  return 4 * count;
+}
+
+absl::Status PackedMatrix::Multiply(const void* x, int rows, void* y,
+                                    MatmulWorkspace* workspace) const {
+  if (const size_t bytes = prepared_row_bytes(); bytes > 0) {
+    char* const prepared = workspace->scratchpad()->Reserve(rows * bytes);
+    Prepare(x, rows, prepared);
+    x = prepared;
+  }
+  return MultiplyColumns(x, rows, 0, shape_.n, y, workspace);
 }
 
 absl::StatusOr<std::unique_ptr<PackedMatrix>> PackedMatrix::Create(

@@ -38,8 +38,8 @@ enum class OperandType {
   kInt8,  // u8, with a scale and a zero point per row (RowScale)
   // s8, with a scale for each group (grouped_product.h); for kGroups and kInt4.
   kInt8Groups,
-  // kInt8Groups, then the f32 numbers. Products whose weights are in an order
-  // of their own bring the numbers into it and round them themselves.
+  // f32, which PackedMatrix::Prepare brings into the order of the weights and
+  // rounds as kInt8Groups.
   kOrderedGroups,
 };
 
@@ -123,6 +123,12 @@ class PackedMatrix {
   // "trivium:panels", "trivium:groups", or oneDNN's, such as "brg:avx2".
   virtual std::string implementation() const = 0;
 
+  // MultiplyColumns reads rows of x as Prepare makes them. Bytes of such a row;
+  // 0: it reads x itself.
+  virtual size_t prepared_row_bytes() const { return 0; }
+  // Makes rows [rows, prepared_row_bytes()] of x.
+  virtual void Prepare(const void* x, int rows, void* prepared) const {}
+
   // True if each row of a product has the same bits for every row count and
   // every place among the rows.
   virtual bool batch_invariant() const = 0;
@@ -135,9 +141,7 @@ class PackedMatrix {
   // kMaxMatmulRows rows: rows up to ComputedRows(rows) are computed from
   // whatever x holds.
   absl::Status Multiply(const void* x, int rows, void* y,
-                        MatmulWorkspace* workspace) const {
-    return MultiplyColumns(x, rows, 0, shape_.n, y, workspace);
-  }
+                        MatmulWorkspace* workspace) const;
 
   // A product may be divided into blocks of this many columns, which threads
   // with one workspace each may multiply concurrently; N if it is indivisible.
@@ -148,9 +152,9 @@ class PackedMatrix {
   // weights in groups can be read back.
   virtual void ReadWeights(int column, float* w) const {}
 
-  // Computes columns [begin, end) of the same y [rows, N] and leaves other
-  // columns unchanged. `begin` is a multiple of column_block(); `end` is one,
-  // too, or N.
+  // Computes columns [begin, end) of the same y [rows, N], of prepared rows of
+  // x if there are such, and leaves other columns unchanged. `begin` is a
+  // multiple of column_block(); `end` is one, too, or N.
   virtual absl::Status MultiplyColumns(const void* x, int rows, int begin,
                                        int end, void* y,
                                        MatmulWorkspace* workspace) const = 0;

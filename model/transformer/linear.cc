@@ -101,6 +101,7 @@ void Operand::Set(int row, const float* x, Range range) {
   }
   switch (type_) {
     case OperandType::kF32:
+    case OperandType::kOrderedGroups:
       std::memcpy(to, x, static_cast<size_t>(k_) * sizeof(float));
       break;
     case OperandType::kBf16:
@@ -112,11 +113,6 @@ void Operand::Set(int row, const float* x, Range range) {
       break;
     case OperandType::kInt8Groups:
       QuantizeGroups(x, k_, to);
-      break;
-    case OperandType::kOrderedGroups:
-      QuantizeGroups(x, k_, to);
-      std::memcpy(to + GroupedOperandBytes(k_), x,
-                  static_cast<size_t>(k_) * sizeof(float));
       break;
   }
 }
@@ -256,6 +252,16 @@ bool Linear::CutsRows(int rows, int threads) const {
 absl::Status Linear::MultiplyTogether(const void* x, int rows, int32_t* y,
                                       Workspace* workspace) const {
   workspace->thread(0).padding_rows += matrix_->ComputedRows(rows) - rows;
+  if (const size_t bytes = matrix_->prepared_row_bytes(); bytes > 0) {
+    char* const prepared = workspace->prepared.Reserve(rows * bytes);
+    const size_t row_bytes = matrix_->shape().operand_row_bytes();
+    workspace->team().Run(
+        rows, Workspace::kLeastRows, [&](int begin, int end, int) {
+          matrix_->Prepare(static_cast<const char*>(x) + begin * row_bytes,
+                           end - begin, prepared + begin * bytes);
+        });
+    x = prepared;
+  }
   const int block = matrix_->column_block();
   const size_t bytes = block * matrix_->shape().weight_row_bytes();
   return workspace->Run(

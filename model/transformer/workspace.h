@@ -50,6 +50,8 @@ class Workspace {
 
   // Products whose columns several threads compute, [kMaxMatmulRows, N].
   Buffer<int32_t> product;
+  // Their input, if the matrix prepares it (PackedMatrix::Prepare).
+  Buffer<char> prepared;
 
   // Returns the padding rows computed since the last call.
   int64_t ConsumePaddingRows() {

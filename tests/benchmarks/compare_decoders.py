@@ -3,8 +3,10 @@
 SmolLM2-135M-Instruct in int8, or --model, random ids. Each work is measured on
 all sides in turns, and the best round of each counts, for neighbours only ever
 take time. A share is of what the machine can do at most, measured in the same
-run: the greater of operations over the peak of int8 multiplications and bytes
-of weights over the rate at which memory is read.
+run: the greater of operations over the peak of their multiplications and bytes
+of weights over the rate at which memory is read. Weights in groups have a lower
+peak than int8, for each eight steps of bytes need two or three multiplications
+of floats.
 """
 
 import argparse
@@ -111,17 +113,20 @@ def measure_limits(options, threads):
     """Of one thread the peak, of all together the stream."""
     together = f"/real_time/threads:{threads}" if threads > 1 else ""
     return limits.measure(options.programs,
-                          f"Peak/int8|Read/268435456{together}$")
+                          "Peak/(int8|groups|minimums)$|"
+                          f"Read/268435456{together}$")
 
 
 def most(work, weights, found, threads):
     """Tokens a second of nothing but multiplications, or reading weights."""
-    peak, stream = threads * found["peak"], found["stream"]
+    def alone(weights):
+        return decoder_weights.seconds(weights, found["peaks"]) / threads
+
     if work == "prompt":
-        return peak / (2 * weights.layers)
+        return 1 / alone(weights.layers)
     rows = int(work)
-    step = max(2 * rows * (weights.layers + weights.output) / peak,
-               weights.bytes() / stream)
+    step = max(rows * alone(weights.layers + weights.output),
+               weights.bytes() / found["stream"])
     return rows / step
 
 
@@ -146,8 +151,10 @@ def compare_peers(options, work):
     weights = decoder_weights.read(options.model, options.precision)
     found = measure_limits(options, options.threads)
     has_floors = options.model == SMOLLM2
-    print(f"int8 {found['peak'] / 1e9:,.0f} Gop/s of one thread, memory "
-          f"{found['stream'] / 1e9:.1f} GB/s of {options.threads}\n")
+    peaks = ", ".join(f"{kind} {found['peaks'][kind] / 1e9:,.0f}"
+                      for kind in weights.layers + weights.output)
+    print(f"{peaks} Gop/s of one thread, memory {found['stream'] / 1e9:.1f} "
+          f"GB/s of {options.threads}\n")
     print("| " + " | ".join(["tokens/s", *(side.name for side in sides),
                              *(f"/ {side.name}" for side in sides[1:]),
                              "share of the limit",

@@ -117,6 +117,73 @@ __attribute__((target("avx2"))) float BytesOfAvx2(int steps) {
   return static_cast<float>(_mm256_cvtsi256_si32(sums[0]));
 }
 
+// Products of weights in groups: for each eight steps of bytes, their sum is
+// multiplied by two scales, and where groups have minimums, one is added.
+template <bool kMinimums>
+__attribute__((target("avx512f,avx512vnni"))) float GroupsOfVnni(int steps) {
+  __m512i sums[kChains];
+  __m512 ys[kChains];
+  for (int i = 0; i < kChains; ++i) {
+    sums[i] = _mm512_set1_epi32(i);
+    ys[i] = _mm512_set1_ps(i);
+  }
+  char factor = 1;
+  float scale_of_x = 1e-3f;
+  benchmark::DoNotOptimize(factor);
+  benchmark::DoNotOptimize(scale_of_x);
+  const __m512i x = _mm512_set1_epi8(factor);
+  const __m512 scale = _mm512_set1_ps(scale_of_x);
+  for (int step = 0; step < steps; step += 8) {
+    for (int i = 0; i < 8; ++i) {
+#pragma GCC unroll 12  // kChains, so that sums stay in registers
+      for (__m512i& sum : sums) sum = _mm512_dpbusd_epi32(sum, x, x);
+    }
+#pragma GCC unroll 12  // kChains
+    for (int i = 0; i < kChains; ++i) {
+      const __m512 scaled = _mm512_mul_ps(_mm512_cvtepi32_ps(sums[i]), scale);
+      ys[i] = _mm512_fmadd_ps(scaled, scale, ys[i]);
+      if constexpr (kMinimums) ys[i] = _mm512_fmadd_ps(scale, scale, ys[i]);
+    }
+  }
+  for (const __m512& y : ys) ys[0] = _mm512_add_ps(ys[0], y);
+  return _mm512_cvtss_f32(ys[0]);
+}
+
+// Four bits: sums of a group fit 16 bits.
+template <bool kMinimums>
+__attribute__((target("avx2,fma"))) float GroupsOfAvx2(int steps) {
+  constexpr int kFew = 4;  // 16 registers hold no more
+  __m256i sums[kFew];
+  __m256 ys[kFew];
+  for (int i = 0; i < kFew; ++i) {
+    sums[i] = _mm256_set1_epi16(static_cast<short>(i));
+    ys[i] = _mm256_set1_ps(i);
+  }
+  float scale_of_x = 1e-3f;
+  benchmark::DoNotOptimize(scale_of_x);
+  const __m256 scale = _mm256_set1_ps(scale_of_x);
+  const __m256i x = _mm256_set1_epi8(1), ones = _mm256_set1_epi16(1);
+  for (int step = 0; step < steps; step += 8) {
+    for (int i = 0; i < 8; ++i) {
+#pragma GCC unroll 4  // kFew
+      for (__m256i& sum : sums) {
+        __m256i products;
+        asm volatile("vpmaddubsw %2, %2, %1\n\tvpaddw %1, %0, %0"
+                     : "+x"(sum), "=&x"(products)
+                     : "x"(x));
+      }
+    }
+#pragma GCC unroll 4  // kFew
+    for (int i = 0; i < kFew; ++i) {
+      const __m256 sum = _mm256_cvtepi32_ps(_mm256_madd_epi16(sums[i], ones));
+      ys[i] = _mm256_fmadd_ps(_mm256_mul_ps(sum, scale), scale, ys[i]);
+      if constexpr (kMinimums) ys[i] = _mm256_fmadd_ps(scale, scale, ys[i]);
+    }
+  }
+  for (const __m256& y : ys) ys[0] = _mm256_add_ps(ys[0], y);
+  return _mm256_cvtss_f32(ys[0]);
+}
+
 // `products` of a step of all chains.
 void Peak(benchmark::State& state, float (*multiply)(int), int products) {
   constexpr int kSteps = 10000;
@@ -141,6 +208,16 @@ void PeakOfBytes(benchmark::State& state) {
   }
 }
 BENCHMARK(PeakOfBytes)->Name("Peak/int8");
+template <bool kMinimums>
+void PeakOfGroups(benchmark::State& state) {
+  if (ActiveIsa() >= Isa::kAvx512Vnni) {
+    Peak(state, GroupsOfVnni<kMinimums>, kChains * 64);
+  } else {
+    Peak(state, GroupsOfAvx2<kMinimums>, 4 * 32);
+  }
+}
+BENCHMARK(PeakOfGroups<false>)->Name("Peak/groups");
+BENCHMARK(PeakOfGroups<true>)->Name("Peak/minimums");
 #endif
 
 // MaxSim of a query of 32 rows with 1,000 documents of 180, 128 numbers a row.

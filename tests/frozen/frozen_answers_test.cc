@@ -7,7 +7,8 @@
 //
 // TRIVIUM_UPDATE_FROZEN=1 writes the files anew instead of comparing.
 // TRIVIUM_FROZEN_BITS=FOLDER writes them there, with all bits of the numbers
-// (same_bits_test.py).
+// (same_bits_test.py). Models in four bits are asked only then: their answers
+// are compared between instruction sets, not written down.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -24,6 +25,8 @@
 #include <vector>
 
 #include "library/engine.h"
+#include "tests/frozen/random_gguf.h"
+#include "tests/model/weights/weight_files.h"
 
 namespace trivium {
 namespace {
@@ -269,10 +272,9 @@ INSTANTIATE_TEST_SUITE_P(Precisions, EmbeddedTest,
 
 // --- The golden models: random ids, as they have no vocabulary.
 
-std::vector<std::string> GoldenFolders() {
+std::vector<std::string> GoldenFolders(const std::string& folder) {
   std::vector<std::string> names;
-  for (const auto& entry :
-       std::filesystem::directory_iterator("tests/golden")) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename();
     if (std::filesystem::exists(entry.path() / "config.json") &&
         name != "en-de.embedded") {
@@ -389,7 +391,7 @@ class GoldenModelsTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(GoldenModelsTest, AnswerAsBefore) {
   std::vector<std::string> lines;
-  for (const std::string& name : GoldenFolders()) {
+  for (const std::string& name : GoldenFolders("tests/golden")) {
     const auto engine = Load("tests/golden/" + name, GetParam());
     ASSERT_NE(engine, nullptr);
     AddGolden(engine.get(), name, &lines);
@@ -400,6 +402,53 @@ TEST_P(GoldenModelsTest, AnswerAsBefore) {
 INSTANTIATE_TEST_SUITE_P(Precisions, GoldenModelsTest,
                          testing::Values("f32", "int8"),
                          [](const auto& info) { return info.param; });
+
+// --- Models in four bits.
+
+class FourBitsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (BitsFolder() == nullptr) GTEST_SKIP() << "skipped: asked for bits only";
+  }
+};
+
+// Layers of every type are multiplied as the file has them.
+TEST_F(FourBitsTest, GgufFiles) {
+  std::vector<std::string> lines;
+  for (const GgufBlock& block : FourBitBlocks()) {
+    const TemporaryFolder folder;
+    folder.Write("model.gguf", RandomGguf(block));
+    const auto engine = Load(folder.path() + "/model.gguf", "auto");
+    ASSERT_NE(engine, nullptr);
+    EXPECT_EQ(engine->GetModel("")->precision(), v1::PRECISION_INT4)
+        << block.name;
+    AddGolden(engine.get(), std::string(block.name), &lines);
+  }
+  ExpectFrozen("four_bits.gguf", lines);
+}
+
+// Folders of AWQ, GPTQ and so on; those that keep another precision, too.
+TEST_F(FourBitsTest, QuantizedFolders) {
+  std::vector<std::string> lines;
+  for (const std::string& name : GoldenFolders("tests/golden/quantized")) {
+    const auto engine = Load("tests/golden/quantized/" + name, "auto");
+    ASSERT_NE(engine, nullptr);
+    AddGolden(engine.get(), name, &lines);
+  }
+  ExpectFrozen("four_bits.folders", lines);
+}
+
+// Every family's decoders, rounded to four bits here.
+TEST_F(FourBitsTest, RoundedModels) {
+  std::vector<std::string> lines;
+  for (const std::string& name : GoldenFolders("tests/golden")) {
+    if (!name.ends_with(".lm")) continue;
+    const auto engine = Load("tests/golden/" + name, "int4");
+    ASSERT_NE(engine, nullptr);
+    AddGolden(engine.get(), name, &lines);
+  }
+  ExpectFrozen("four_bits.rounded", lines);
+}
 
 // --- Real models, where they could be fetched.
 

@@ -7,7 +7,7 @@ Runs the program once at each instruction set that this machine has and compares
 all ids, texts and numbers of the answers, every bit. f32 has one code for all
 instruction sets from avx512 on, so only avx2 and avx512 are asked in f32. Above
 vnni, encoders in int8 multiply queries and keys in bf16, so only decoders alone
-are asked.
+are asked. Models in four bits, all of which are decoders, are asked everywhere.
 """
 
 import os
@@ -18,8 +18,9 @@ import tempfile
 
 SKIPPED = 77
 # What is asked; of the others, everything.
-FILTERS = {"vnni": "*/int8", "bf16": "*SmolLm2Test.*/int8",
-           "amx": "*SmolLm2Test.*/int8"}
+FILTERS = {"vnni": "*/int8:FourBitsTest.*",
+           "bf16": "*SmolLm2Test.*/int8:FourBitsTest.*",
+           "amx": "*SmolLm2Test.*/int8:FourBitsTest.*"}
 
 
 def answers(program, isa, folder):

@@ -236,18 +236,19 @@ def hqq(weight, libraries, bits, axis, group):
 
 
 def cases(libraries):
-    """NAME -> (architecture, quantization_config, weight -> parts and plain)."""
+    """NAME -> (architecture, quantization_config, weight -> parts and plain) and, for
+    some, settings beside SIZES."""
 
     def gptq_config(bits, group, **more):
         return {"quant_method": "gptq", "bits": bits, "group_size": group} | more
 
-    def packed(format, weights, activations=None, bf16=False):
+    def packed(format, weights, activations=None, bf16=False, ignore=("lm_head",)):
         group = {"weights": weights, "input_activations": activations, "targets": ["Linear"]}
         config = {
             "quant_method": "compressed-tensors",
             "format": format,
             "quantization_status": "compressed",
-            "ignore": ["lm_head"],
+            "ignore": list(ignore),
             "config_groups": {"group_0": group},
         }
         return config, lambda w: compressed(w, format, weights, activations, bf16)
@@ -298,6 +299,21 @@ def cases(libraries):
         "ct.w4_experts": (
             "Qwen3MoeForCausalLM",
             *packed("pack-quantized", w4 | {"symmetric": False}, bf16=True),
+        ),
+        # Rows of one group, which is no whole number of 32.
+        "ct.w4_odd": (
+            llama,
+            *packed(
+                "pack-quantized",
+                ints | {"num_bits": 4, "strategy": "channel", "symmetric": False},
+            ),
+            {"hidden_size": 72, "head_dim": 18, "intermediate_size": 100},
+        ),
+        # The embeddings and the output, too.
+        "ct.w4_untied": (
+            llama,
+            *packed("pack-quantized", w4, ignore=()),
+            {"tie_word_embeddings": False},
         ),
         "ct.w8": (llama, *packed("pack-quantized", w8 | {"symmetric": False})),
         "ct.w8a8": (
@@ -354,12 +370,13 @@ def cases(libraries):
     }
 
 
-def make(folder, architecture, quantization, quantize):
+def make(folder, architecture, quantization, quantize, settings=None):
     torch.manual_seed(0)
     model_class = getattr(transformers, architecture)
     known = model_class.config_class().to_dict()
     sizes = {key: value for key, value in SIZES.items() if key in known}
-    config = model_class.config_class(**sizes, tie_word_embeddings=True)
+    sizes |= {"tie_word_embeddings": True} | (settings or {})
+    config = model_class.config_class(**sizes)
     config.architectures = [architecture]
     model = model_class(config).half()
     folder.mkdir(parents=True, exist_ok=True)
@@ -367,7 +384,8 @@ def make(folder, architecture, quantization, quantize):
     stored = load_file(folder / "model.safetensors")
     packed, plain = {}, {}
     for name, weight in sorted(stored.items()):
-        if weight.dim() == 2 and "embed" not in name and ".gate.weight" not in name:
+        plainly = ".gate.weight" in name or ("embed" in name and sizes["tie_word_embeddings"])
+        if weight.dim() == 2 and not plainly:
             weight = torch.randn(weight.shape).half() / weight.shape[1] ** 0.5 * 1.5
             parts, value = quantize(weight)
             module = name.removesuffix("weight")

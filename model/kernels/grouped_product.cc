@@ -98,7 +98,6 @@ template <GroupForm kForm>
 struct Operands {
   HWY_INLINE VI32 operator()(VI32 numbers) const { return numbers; }
 };
-#if HWY_TARGET != HWY_SCALAR
 template <GroupForm kForm>
 requires(HasTable(kForm)) struct Operands<kForm> {
   using U8 = hn::Repartition<uint8_t, I32>;
@@ -117,7 +116,6 @@ requires(HasTable(kForm)) struct Operands<kForm> {
 
   hn::Vec<U8> table;
 };
-#endif
 
 HWY_INLINE hn::Vec<F32> LoadHalves(const char* from) {
   const hn::Rebind<hwy::float16_t, F32> d16;

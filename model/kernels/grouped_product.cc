@@ -394,9 +394,7 @@ void MultiplyGrouped(bool vnni, GroupForm form, const GroupedCall& call) {
 #if HWY_TARGET == HWY_AVX3
   if (vnni) return MultiplyForm<true>(form, call);
 #endif
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_NEON
   MultiplyForm<false>(form, call);
-#endif
 }
 
 void QuantizeGroups(const float* HWY_RESTRICT x, int k,

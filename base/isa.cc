@@ -33,6 +33,13 @@ bool AskForAmx() {
   return syscall(SYS_arch_prctl, kArchReqXcompPerm, kXfeatureXtileData) == 0;
 }
 
+// Reads CPUID.(EAX=1):ECX. clang's __builtin_cpu_supports does not know it.
+bool CpuHasF16c() {
+  constexpr unsigned kF16c = 1u << 29;
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & kF16c) != 0;
+}
+
 // Reads CPUID.(EAX=7,ECX=0):EDX, see Intel's manual, volume 2A.
 bool CpuHasAmx() {
   constexpr unsigned kAmxBf16 = 1u << 22;
@@ -78,12 +85,20 @@ absl::StatusOr<Isa> ParseIsa(std::string_view name) {
 absl::StatusOr<Isa> DetectIsa() {
   // These also check that the operating system saves the registers.
   __builtin_cpu_init();
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
+  const std::array<std::pair<bool, std::string_view>, 5> needed = {{
+      {__builtin_cpu_supports("avx2"), "AVX2"},
+      {__builtin_cpu_supports("fma"), "FMA"},
+      {__builtin_cpu_supports("bmi"), "BMI"},
+      {__builtin_cpu_supports("bmi2"), "BMI2"},
+      {CpuHasF16c(), "F16C"},
+  }};
+  for (const auto& [has, name] : needed) {
+    if (has) continue;
     return absl::FailedPreconditionError(fmt::format(
         "this CPU (or the virtual machine's CPU model) lacks {}; Trivium needs "
-        "AVX2 and FMA, which x86-64 CPUs have since 2013 (Intel Haswell, AMD "
-        "Excavator)",
-        __builtin_cpu_supports("avx2") ? "FMA" : "AVX2"));
+        "AVX2, FMA, BMI, BMI2 and F16C, which x86-64 CPUs have since 2013 "
+        "(Intel Haswell, AMD Excavator)",
+        name));
   }
   if (!__builtin_cpu_supports("avx512f") ||
       !__builtin_cpu_supports("avx512bw") ||

@@ -12,7 +12,7 @@ namespace trivium {
 // --max-isa allows.
 enum class Isa {
   kNeon,        // on every 64-bit Arm CPU
-  kAvx2,        // avx2 + fma
+  kAvx2,        // avx2, fma, bmi, bmi2, f16c
   kAvx512,      // avx512f, bw, cd, dq, vl
   kAvx512Vnni,  // + avx512_vnni: dot products of four bytes
   kAvx512Bf16,  // + avx512_bf16
@@ -26,8 +26,8 @@ std::string_view IsaName(Isa isa);
 // error lists their names.
 absl::StatusOr<Isa> ParseIsa(std::string_view name);
 
-// Returns the best instruction set of this CPU. On an x86 CPU without AVX2,
-// returns an error that says what is missing.
+// Returns the best instruction set of this CPU. On an x86 CPU that lacks a
+// part of kAvx2, returns an error that says what is missing.
 absl::StatusOr<Isa> DetectIsa();
 
 }  // namespace trivium

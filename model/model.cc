@@ -23,6 +23,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/isa.h"
 #include "base/status.h"
 #include "model/chat_template.h"
 #include "model/folder.h"
@@ -316,6 +317,7 @@ const ChatTemplates& Model::chat_templates() const {
 
 absl::StatusOr<std::unique_ptr<Model>> Model::Load(
     const std::string& folder, const LoadOptions& options) try {
+  TRIVIUM_RETURN_IF_ERROR(DetectIsa().status());
   const std::optional<SentenceModules> modules = SeparateModules(folder);
   std::vector<std::unique_ptr<Model>> models;
   for (const FolderPart& part : PartsOf(folder, modules, options)) {

@@ -98,7 +98,6 @@ template <GroupForm kForm>
 struct Operands {
   HWY_INLINE VI32 operator()(VI32 numbers) const { return numbers; }
 };
-#if HWY_TARGET != HWY_SCALAR
 template <GroupForm kForm>
 requires(HasTable(kForm)) struct Operands<kForm> {
   using U8 = hn::Repartition<uint8_t, I32>;
@@ -117,7 +116,6 @@ requires(HasTable(kForm)) struct Operands<kForm> {
 
   hn::Vec<U8> table;
 };
-#endif
 
 HWY_INLINE hn::Vec<F32> LoadHalves(const char* from) {
   const hn::Rebind<hwy::float16_t, F32> d16;
@@ -396,9 +394,7 @@ void MultiplyGrouped(bool vnni, GroupForm form, const GroupedCall& call) {
 #if HWY_TARGET == HWY_AVX3
   if (vnni) return MultiplyForm<true>(form, call);
 #endif
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_NEON
   MultiplyForm<false>(form, call);
-#endif
 }
 
 // Loads up to `count` numbers of x from `at` on, in an order if there is one.

@@ -25,7 +25,7 @@ namespace {
 class PanelMatrix : public PackedMatrix {
  public:
   static bool Serves(const MatmulShape& shape) {
-    return HasPanels() && shape.weights != WeightType::kBf16;
+    return shape.weights != WeightType::kBf16;
   }
 
   static size_t BytesOf(const MatmulShape& shape) {

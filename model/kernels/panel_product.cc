@@ -61,8 +61,6 @@ namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_NEON
-
 constexpr int kLanes = hn::MaxLanes(F32());
 constexpr int kVectors = HWY_TARGET == HWY_AVX2 ? 2 : 4;
 constexpr int kColumns = kVectors * kLanes;          // columns of a panel
@@ -271,15 +269,6 @@ void MultiplyByteQuads(const PanelCall& call) {
 #endif
 }
 
-#else
-
-int PanelColumns() { return 0; }
-void MultiplyFloats(const PanelCall&) {}
-void MultiplyBytePairs(const PanelCall&) {}
-void MultiplyByteQuads(const PanelCall&) {}
-
-#endif
-
 }  // namespace trivium::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -344,8 +333,6 @@ const char* PadRows(const uint8_t* x, int rows, int k, Buffer<char>* scratch) {
 }
 
 }  // namespace
-
-bool HasPanels() { return HWY_DYNAMIC_DISPATCH(PanelColumns)() > 0; }
 
 size_t PanelsBytes(int n, size_t row_bytes) {
   const int blocks = (n + kPanelColumns - 1) / kPanelColumns;

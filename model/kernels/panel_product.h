@@ -13,9 +13,6 @@ namespace trivium {
 // step, and oneDNN's products wait for each part of them: with 32 rows and W in
 // memory, these take 0.7 of its time in int8. Each row's sums run over K in one
 // order, whatever the other rows; integer sums are exact.
-//
-// They run on x86 with AVX2 or better, and on 64-bit Arm.
-bool HasPanels();
 
 // A product may be divided at multiples of this many columns.
 inline constexpr int kPanelColumns = 64;

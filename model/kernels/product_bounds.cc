@@ -89,14 +89,12 @@ static_assert(kBlockRows % kRowsAtOnce == 0);
 // Combines the lanes of v until at most four are left, and stores these.
 template <class D, class F>
 HWY_INLINE void StoreFour(D d, hn::Vec<D> v, F combine, hn::TFromD<D>* four) {
-#if HWY_TARGET != HWY_SCALAR  // which has no halves
   if constexpr (hn::MaxLanes(D()) > 4) {
     const hn::Half<D> half;
     return StoreFour(half,
                      combine(hn::LowerHalf(half, v), hn::UpperHalf(half, v)),
                      combine, four);
   }
-#endif
   hn::StoreU(v, d, four);
 }
 

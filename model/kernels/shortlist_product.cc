@@ -57,12 +57,6 @@ namespace trivium::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET == HWY_SCALAR
-template <class D>
-HWY_INLINE void StoreSums(D d, const hn::Vec<D>* v, hn::TFromD<D>* y) {
-  for (int j = 0; j < 4; ++j) y[j] = hn::GetLane(v[j]);
-}
-#else
 // Returns the sum of the vector's blocks of four lanes.
 template <class D>
 HWY_INLINE auto SumBlocks(D d, hn::Vec<D> v) {
@@ -91,7 +85,6 @@ HWY_INLINE void StoreSums(D d, const hn::Vec<D>* v, hn::TFromD<D>* y) {
   const hn::CappedTag<hn::TFromD<D>, 4> four;
   hn::StoreU(SumBlocks(d, sums), four, y);
 }
-#endif
 
 // Rows are prefetched this far ahead of the product: their places follow no
 // pattern that the CPU could predict.

@@ -116,7 +116,6 @@ struct PlacedSum {
   // Not SumOfLanes, whose order depends on the instruction set.
   template <class D>
   static HWY_INLINE float SumOfHalves(D d, hn::Vec<D> v) {
-#if HWY_TARGET != HWY_SCALAR
     if constexpr (hn::MaxLanes(D()) > 4) {
       const hn::Half<D> half;
       return SumOfHalves(
@@ -124,15 +123,13 @@ struct PlacedSum {
     } else {
       v = hn::Add(v, hn::Shuffle1032(v));
       v = hn::Add(v, hn::Shuffle2301(v));
+      return hn::GetLane(v);
     }
-#endif
-    return hn::GetLane(v);
   }
 };
 
-// The sum over a row. Nothing runs without vectors.
-constexpr int kRowPlaces = HWY_TARGET == HWY_SCALAR ? 4 : 32;
-using RowSum = PlacedSum<kRowPlaces>;
+// The sum over a row.
+using RowSum = PlacedSum<32>;
 
 // ForEachVector passes one of these to its function, which reads and writes
 // through it. WholeVector is a whole vector. kTurn counts the vectors, modulo

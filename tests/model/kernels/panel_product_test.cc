@@ -61,14 +61,7 @@ void ExpectProducts(int n, int k, const std::vector<W>& w,
   }
 }
 
-class PanelProductTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!HasPanels()) GTEST_SKIP() << "neither x86 nor Arm";
-  }
-};
-
-TEST_F(PanelProductTest, BytesAreExact) {
+TEST(PanelProductTest, BytesAreExact) {
   std::mt19937 generator(3);
   for (const auto& [n, k] : kShapes) {
     std::vector<int8_t> w(static_cast<size_t>(n) * k);
@@ -88,7 +81,7 @@ TEST_F(PanelProductTest, BytesAreExact) {
 }
 
 // Extreme values do not saturate.
-TEST_F(PanelProductTest, BytesDoNotSaturate) {
+TEST(PanelProductTest, BytesDoNotSaturate) {
   constexpr int kN = 16, kK = 4096;
   const std::vector<int8_t> w(kN * kK, -128);
   const std::vector<uint8_t> x(kMostRows * kK, 255);
@@ -99,7 +92,7 @@ TEST_F(PanelProductTest, BytesDoNotSaturate) {
 
 // Sums are in the order of K, each product and sum rounded once, whatever the
 // other rows.
-TEST_F(PanelProductTest, FloatsAreSummedInOrder) {
+TEST(PanelProductTest, FloatsAreSummedInOrder) {
   std::mt19937 generator(4);
   std::normal_distribution<float> normal;
   for (const auto& [n, width] : kShapes) {

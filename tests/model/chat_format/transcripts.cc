@@ -115,7 +115,7 @@ std::vector<Transcript> Transcripts() {
                       {{"w",
                         {{"e", Json::array({Json::object(), nullptr,
                                             Json::array()})}}}}},
-                     {"", "]"}}}}}}},
+                     {"k", "]"}}}}}}},
       {.name = "thought and calls",
        .content = "",
        .reasoning = "One.\nTwo: 1 < 2 > 0 {\"name\": \"search\"}",

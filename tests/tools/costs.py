@@ -8,8 +8,8 @@ to run, the dearest first:
 
 As the compiler's launcher, with `run` before the command, it runs the command and
 adds a line to costs.log of the build folder. Compiling counts in seconds of a
-processor, which other programs hardly change. Tests count in seconds of the
-clock, as ctest does.
+processor, which change less than the clock with what runs beside. Tests count in
+seconds of the clock, as ctest does.
 """
 
 import argparse

@@ -36,6 +36,30 @@ function(trivium_install_program target)
           COMPONENT documentation)
 endfunction()
 
+# trivium_install_completions(TARGET): installs what `TARGET completion SHELL`
+# prints, where each shell looks for it.
+function(trivium_install_completions target)
+  if(TRIVIUM_SANITIZE)
+    return()
+  endif()
+  set(folder ${PROJECT_BINARY_DIR}/completions)
+  file(MAKE_DIRECTORY ${folder})
+  set(scripts)
+  foreach(shell bash zsh fish)
+    set(script ${folder}/${target}.${shell})
+    add_custom_command(OUTPUT ${script} DEPENDS ${target} VERBATIM
+      COMMAND sh -e -c "'$<TARGET_FILE:${target}>' completion ${shell} > '${script}'")
+    list(APPEND scripts ${script})
+  endforeach()
+  add_custom_target(${target}_completions ALL DEPENDS ${scripts})
+  install(FILES ${folder}/${target}.bash COMPONENT documentation RENAME ${target}
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES ${folder}/${target}.zsh COMPONENT documentation RENAME _${target}
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+  install(FILES ${folder}/${target}.fish COMPONENT documentation
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+endfunction()
+
 # The Debian package. Only the package installs files outside of a prefix.
 set(debian ${PROJECT_SOURCE_DIR}/deploy/debian)
 install(FILES ${debian}/trivium.service DESTINATION /lib/systemd/system

@@ -16,6 +16,9 @@
 
 namespace trivium {
 
+// Why a value that the server does not know is an error; see Only.
+inline constexpr char kNotSupported[] = "is not supported; leave it out";
+
 // Reads the members of a JSON object one by one and keeps the first error, so
 // that the code reads as a list of members. null is the same as no member. A
 // member that nobody has read is an error, as it would be ignored.

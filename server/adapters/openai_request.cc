@@ -18,7 +18,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr char kNotSupported[] = "is not supported; leave it out";
 constexpr int kMostTopLogprobs = 20;
 constexpr size_t kMostStops = 4;
 constexpr float kMostTemperature = 2;

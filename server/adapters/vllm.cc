@@ -22,8 +22,6 @@ using google::protobuf::Message;
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr char kNotSupported[] = "is not supported; leave it out";
-
 // The part of the two shapes that is the same: the members about the request as
 // a whole, and the frame of the answer.
 class VllmCodec : public Codec {

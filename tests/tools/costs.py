@@ -2,14 +2,14 @@
 """Prints what each target of a build took to compile, and what each test took
 to run, the dearest first:
 
-    cmake --preset test -DCMAKE_CXX_COMPILER_LAUNCHER="$PWD/tests/tools/costs.py;--of"
+    cmake --preset test -DCMAKE_CXX_COMPILER_LAUNCHER="$PWD/tests/tools/costs.py;run"
     cmake --build --preset test && ctest --test-dir build/test
     tests/tools/costs.py build/test [--rows 20]
 
-As the compiler's launcher, with --of before the command, it runs the command and
+As the compiler's launcher, with `run` before the command, it runs the command and
 adds a line to costs.log of the build folder. Compiling counts in seconds of a
-processor, which other programs hardly change. Tests count in seconds of the
-clock, as ctest does.
+processor, which change less than the clock with what runs beside. Tests count in
+seconds of the clock, as ctest does.
 """
 
 import argparse
@@ -82,7 +82,7 @@ def table(head, rows, count):
 
 
 def main():
-    if sys.argv[1:2] == ["--of"]:
+    if sys.argv[1:2] == ["run"]:
         return launch(sys.argv[2:])
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -34,7 +34,7 @@ class CostsTest(unittest.TestCase):
 
             def launch(code):
                 return subprocess.run(
-                    [sys.executable, "-B", costs.__file__, "--of",
+                    [sys.executable, "-B", costs.__file__, "run",
                      sys.executable, "-c", f"import sys; sys.exit({code})",
                      "-o", "CMakeFiles/base.dir/a.cc.o"],
                     cwd=build / "base", check=False).returncode

@@ -308,7 +308,7 @@ TEST_F(BoundsTest, LongTextsOfACallAreTokenizedOneByOne) {
   on_text_ = [this, &order] {
     order.push_back("long");
     if (order.size() > 1) return;
-    tokenizing_.Run(&order, 5000, [&order] { order.push_back("other"); });
+    tokenizing_.Run({0, &order}, 5000, [&order] { order.push_back("other"); });
   };
   v1::ClassifyRequest request;
   request.set_truncate(true);
@@ -330,7 +330,7 @@ TEST_F(BoundsTest, APromptCountsAsTextOfEachInput) {
   on_text_ = [this, &order] {
     order.push_back("long");
     if (order.size() > 1) return;
-    tokenizing_.Run(&order, 5000, [&order] { order.push_back("other"); });
+    tokenizing_.Run({0, &order}, 5000, [&order] { order.push_back("other"); });
   };
   v1::EncodeRequest request;
   request.set_truncate(true);
@@ -380,7 +380,7 @@ TEST_F(BoundsTest, DocumentsOfARerankCallAreTokenizedOneByOne) {
   on_text_ = [this, &order] {
     order.push_back(heard_.back().substr(0, 1));
     if (order.size() > 2) return;
-    tokenizing_.Run(&order, 5000, [&order] { order.push_back("other"); });
+    tokenizing_.Run({0, &order}, 5000, [&order] { order.push_back("other"); });
   };
   v1::RerankRequest request;
   request.set_query("q");
@@ -431,7 +431,7 @@ TEST_F(BoundsTest, ResultsOfACancelledCallAreNotConverted) {
   request.add_inputs()->set_text("a");
   Start(&NewClassify, request);
   std::promise<void> go;
-  delivery_.Run(&go, 0, [&go] { go.get_future().wait(); });
+  delivery_.Run({0, &go}, 0, [&go] { go.get_future().wait(); });
   RequestResult result;
   result.logits = {1};
   batcher_.Wait(0).observer->OnDone(std::move(result));

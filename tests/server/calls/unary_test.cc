@@ -237,7 +237,7 @@ TEST_F(UnaryTest, ACallPastItsDeadlineIsNotTokenized) {
 
 TEST_F(UnaryTest, TheTransportNeverWaitsForLongTexts) {
   std::promise<void> go;
-  tokenizing_.Run(&go, 0, [&go] { go.get_future().wait(); });
+  tokenizing_.Run({0, &go}, 0, [&go] { go.get_future().wait(); });
   v1::TokenizeRequest request;
   request.add_texts(std::string(5000, 'x'));
   Start(&NewTokenize, request);

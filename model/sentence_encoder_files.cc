@@ -114,10 +114,9 @@ absl::StatusOr<SentenceEncoder> SentenceEncoder::Load(const std::string& folder,
   // The lengths of queries and documents may be above max_seq_length.
   if (encoder.max_tokens_ > 0) {
     multi.text_length = encoder.max_tokens_;
-    encoder.max_tokens_ =
-        std::max({encoder.max_tokens_, multi.query_length,
-                  multi.document_length,
-                  multi.expansion ? multi.expansion->length : 0});
+    encoder.max_tokens_ = std::max(
+        {encoder.max_tokens_, multi.query_length, multi.document_length,
+         multi.expansion ? multi.expansion->length : 0});
   }
   const std::string similarity = SimilarityName(*settings);
   multi.takes_mean = similarity == "meanmaxsim";
@@ -211,14 +210,14 @@ absl::Status SentenceEncoder::ReadModules(const std::string& file,
       TRIVIUM_RETURN_IF_ERROR(ReadLogitScore(path));
     } else {
       return UnusableModules(
-          file,
-          fmt::format("module {} at \"{}\" is not one of Transformer, "
-                      "MLMTransformer, StaticEmbedding and SparseStaticEmbedding "
-                      "(the first), Router, Pooling, Dense, LayerNorm, "
-                      "Normalize, Dropout, MultiVectorMask, SpladePooling "
-                      "(after a Transformer), SparseAutoEncoder and "
-                      "LogitScore",
-                      type, path));
+          file, fmt::format(
+                    "module {} at \"{}\" is not one of Transformer, "
+                    "MLMTransformer, StaticEmbedding and SparseStaticEmbedding "
+                    "(the first), Router, Pooling, Dense, LayerNorm, "
+                    "Normalize, Dropout, MultiVectorMask, SpladePooling "
+                    "(after a Transformer), SparseAutoEncoder and "
+                    "LogitScore",
+                    type, path));
     }
   }
   if (by_tokens) multi_vectors_->AddNormalization();

@@ -81,9 +81,9 @@ absl::Status AddRoute(const std::string& folder, std::string_view task,
     return UnusableModules(
         file, fmt::format("the Router has no list of modules for {}; it needs "
                           "the routes query and document, or a default_route",
-                          task.empty() ? "texts" : task == "query"
-                                             ? "queries"
-                                             : "documents"));
+                          task.empty()      ? "texts"
+                          : task == "query" ? "queries"
+                                            : "documents"));
   }
   for (const json& name : *names) {
     const std::string path = name.is_string() ? name.get<std::string>() : "";

@@ -54,8 +54,8 @@ absl::StatusOr<SparseAutoEncoder> SparseAutoEncoder::Read(
   // The decoder is the encoder transposed, and a file may name either.
   const TensorView* weight = weights->Find("encoder.weight");
   if (weight == nullptr) weight = weights->Find("decoder.linear.weight");
-  if (weight == nullptr || weight->shape.size() != 2 ||
-      weight->shape[0] < 1 || weight->shape[1] != in ||
+  if (weight == nullptr || weight->shape.size() != 2 || weight->shape[0] < 1 ||
+      weight->shape[1] != in ||
       weight->shape[0] > std::numeric_limits<int>::max()) {
     return UnusableModules(
         folder, fmt::format("its weights need encoder.weight of shape [any, "
@@ -108,16 +108,15 @@ std::vector<SparseWeight> SparseAutoEncoder::Of(std::span<const float> x,
 
 void KeepLargest(int count, std::vector<SparseWeight>* weights) {
   if (static_cast<size_t>(count) >= weights->size()) return;
-  std::nth_element(
-      weights->begin(), weights->begin() + count, weights->end(),
-      [](const SparseWeight& a, const SparseWeight& b) {
-        return a.weight > b.weight || (a.weight == b.weight && a.id < b.id);
-      });
+  std::nth_element(weights->begin(), weights->begin() + count, weights->end(),
+                   [](const SparseWeight& a, const SparseWeight& b) {
+                     return a.weight > b.weight ||
+                            (a.weight == b.weight && a.id < b.id);
+                   });
   weights->resize(count);
-  std::sort(weights->begin(), weights->end(),
-            [](const SparseWeight& a, const SparseWeight& b) {
-              return a.id < b.id;
-            });
+  std::sort(
+      weights->begin(), weights->end(),
+      [](const SparseWeight& a, const SparseWeight& b) { return a.id < b.id; });
 }
 
 }  // namespace trivium

@@ -188,11 +188,10 @@ std::vector<SparseWeight> EncodeWork::Sparse(const PreparedInput& input,
   const std::optional<int> most =
       job_.top_k ? job_.top_k : sentences().most_active();
   std::vector<SparseWeight> weights =
-      engine_makes_sparse()
-          ? std::move(result->sparse)
-          : sentences().EmbedSparse(result->states, info().d_model,
-                                    input.source.ids, OverridesFor(input),
-                                    most);
+      engine_makes_sparse() ? std::move(result->sparse)
+                            : sentences().EmbedSparse(
+                                  result->states, info().d_model,
+                                  input.source.ids, OverridesFor(input), most);
   if (most) KeepLargest(*most, &weights);
   return weights;
 }
@@ -205,8 +204,8 @@ std::vector<float> EncodeWork::Dense(const PreparedInput& input,
     embedding = std::move(result->pooled);
     if (job_.overrides.normalize.value_or(false)) NormalizeLength(embedding);
   } else {
-    embedding = sentences().Embed(result->states, info().d_model,
-                                  OverridesFor(input));
+    embedding =
+        sentences().Embed(result->states, info().d_model, OverridesFor(input));
   }
   return Cut(std::move(embedding));
 }
@@ -227,10 +226,9 @@ absl::StatusOr<TextEmbeddings> EncodeWork::Embed(const PreparedInput& input,
   made.sparse = Sparse(input, result);
   if (job_.multi_vector) {
     TRIVIUM_ASSIGN_OR_RETURN(
-        made.rows,
-        sentences().multi_vectors()->Rows(
-            result->states, input.source.ids, job_.options.kind,
-            input.source.unattended));
+        made.rows, sentences().multi_vectors()->Rows(
+                       result->states, input.source.ids, job_.options.kind,
+                       input.source.unattended));
     if (job_.max_rows) PoolRows(*job_.max_rows, &made.rows);
   }
   return made;

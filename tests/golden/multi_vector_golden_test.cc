@@ -105,8 +105,8 @@ class MultiVectorGoldenTest : public ::testing::TestWithParam<const char*> {
       EXPECT_TRUE(rows.ok()) << rows.status();
       made.rows = *std::move(rows);
       if (sentences().makes_sparse()) {
-        made.sparse = sentences().EmbedSparse(
-            states, model_->info().d_model, input.ids, {}, {});
+        made.sparse = sentences().EmbedSparse(states, model_->info().d_model,
+                                              input.ids, {}, {});
         made.dense = sentences().Embed(states, model_->info().d_model, {});
       }
       engine_->ReleaseSource(plan.encode[i].source);

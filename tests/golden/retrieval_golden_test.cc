@@ -77,8 +77,8 @@ class RetrievalGoldenTest : public ::testing::TestWithParam<const char*> {
     const SentenceEncoder& sentences = reader.sentence_encoder();
     const std::string prompt =
         !kind ? sentences.default_prompt()
-              : sentences.prompts().at(
-                    kind == TextKind::kQuery ? "query" : "document");
+              : sentences.prompts().at(kind == TextKind::kQuery ? "query"
+                                                                : "document");
     auto encoding = reader.tokenizer()->Encode(
         prompt + text, {.max_tokens = reader.info().max_source_tokens});
     EXPECT_TRUE(encoding.ok()) << encoding.status();
@@ -131,10 +131,9 @@ class RetrievalGoldenTest : public ::testing::TestWithParam<const char*> {
         }
         for (const SparseWeight& one : weights) embedding[one.id] = one.weight;
       } else {
-        embedding =
-            ToEmbedding(sentences.Embed(engine_->EncoderStates(id),
-                                        reader.info().d_model,
-                                        source.overrides));
+        embedding = ToEmbedding(sentences.Embed(engine_->EncoderStates(id),
+                                                reader.info().d_model,
+                                                source.overrides));
       }
       engine_->ReleaseSource(id);
     }
@@ -158,10 +157,10 @@ class RetrievalGoldenTest : public ::testing::TestWithParam<const char*> {
 TEST_P(RetrievalGoldenTest, EqualsSentenceTransformers) {
   ASSERT_NO_FATAL_FAILURE(Load(Precision::kF32));
   std::vector<Embedding> embeddings[3];
-  const std::tuple<std::optional<TextKind>, const char*, const char*> kinds[] = {
-      {TextKind::kQuery, "queries", "query_embeddings"},
-      {TextKind::kDocument, "documents", "document_embeddings"},
-      {std::nullopt, "documents", "plain_embeddings"}};
+  const std::tuple<std::optional<TextKind>, const char*, const char*> kinds[] =
+      {{TextKind::kQuery, "queries", "query_embeddings"},
+       {TextKind::kDocument, "documents", "document_embeddings"},
+       {std::nullopt, "documents", "plain_embeddings"}};
   for (int k = 0; k < 3; ++k) {
     const auto& [kind, texts, vectors] = kinds[k];
     if (!kind && !expected_.contains(vectors)) continue;
@@ -217,21 +216,21 @@ TEST_P(RetrievalGoldenTest, TextsTogetherHaveTheBitsOfEachAlone) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Folders, RetrievalGoldenTest,
-                         ::testing::Values(
-                             "dense.asymmetric", "dense.cls_after_prompt",
-                             "dense.cls_and_max", "dense.modernbert",
-                             "dense.one_route", "dense.prompt_excluded",
-                             "dense.router", "dense.routes", "dense.truncated",
-                             "dense.weighted_mean", "sparse.auto_encoder",
-                             "splade.bert", "splade.few_weights",
-                             "splade.inference_free", "splade.sum_log1p",
-                             "static.mean"),
-                         [](const auto& folder) {
-                           std::string name = folder.param;
-                           std::replace(name.begin(), name.end(), '.', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Folders, RetrievalGoldenTest,
+    ::testing::Values("dense.asymmetric", "dense.cls_after_prompt",
+                      "dense.cls_and_max", "dense.modernbert",
+                      "dense.one_route", "dense.prompt_excluded",
+                      "dense.router", "dense.routes", "dense.truncated",
+                      "dense.weighted_mean", "sparse.auto_encoder",
+                      "splade.bert", "splade.few_weights",
+                      "splade.inference_free", "splade.sum_log1p",
+                      "static.mean"),
+    [](const auto& folder) {
+      std::string name = folder.param;
+      std::replace(name.begin(), name.end(), '.', '_');
+      return name;
+    });
 
 }  // namespace
 }  // namespace trivium

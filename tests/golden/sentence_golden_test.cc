@@ -107,6 +107,30 @@ class SentenceGoldenTest : public ::testing::Test {
   std::unique_ptr<Engine> engine_;
 };
 
+// The tokenizer's class tells the model nothing of the two texts, although its
+// tokenizer.json does.
+TEST_F(SentenceGoldenTest, ACrossEncoderMayReadPairsWithoutTypes) {
+  const fs::path folder = "tests/golden/retrieval/cross.one_type";
+  ASSERT_NO_FATAL_FAILURE(Load(folder));
+  std::ifstream file(folder / "expected.json");
+  const json expected = json::parse(file);
+  for (size_t q = 0; q < expected["queries"].size(); ++q) {
+    for (size_t d = 0; d < expected["documents"].size(); ++d) {
+      const auto encoding = model_->tokenizer()->EncodePair(
+          expected["queries"][q].get<std::string>(),
+          expected["documents"][d].get<std::string>(), {.max_tokens = 32});
+      ASSERT_TRUE(encoding.ok()) << encoding.status();
+      const auto encoded =
+          EncodeAlone(engine_.get(), {encoding->ids, encoding->type_ids});
+      ASSERT_TRUE(encoded.ok()) << encoded.status();
+      ASSERT_EQ(encoded->logits.size(), 1u);
+      EXPECT_NEAR(1 / (1 + std::exp(-encoded->logits[0])),
+                  expected["scores"][q][d].get<float>(), 2e-6)
+          << expected["queries"][q] << expected["documents"][d];
+    }
+  }
+}
+
 // What a folder makes of a text, and what its GGUF file does. Some files have
 // no tokenizer.
 void ExpectFileEqualsFolder(const std::string& folder) {

@@ -98,13 +98,13 @@ TEST_F(SentenceModulesTest, RoutesAreFoundByMappingsThenNamesThenTheDefault) {
                             const std::string& parameters) {
     std::string structure, types;
     for (const char c : routes) {
-      structure += fmt::format(R"({}"{}": ["{}"])",
-                               structure.empty() ? "" : ",",
-                               c == 'q'   ? "query"
-                               : c == 'd' ? "document"
-                               : c == 't' ? "text"
-                                          : std::string(1, c),
-                               c);
+      structure +=
+          fmt::format(R"({}"{}": ["{}"])", structure.empty() ? "" : ",",
+                      c == 'q'   ? "query"
+                      : c == 'd' ? "document"
+                      : c == 't' ? "text"
+                                 : std::string(1, c),
+                      c);
       types += fmt::format(R"({}"{}": "a.Transformer")",
                            types.empty() ? "" : ",", c);
     }

@@ -27,8 +27,8 @@ struct EncodeJob {
   SentenceEncoder::Overrides overrides;
   std::optional<int> dimensions;
   v1::EmbeddingFormat format = v1::EMBEDDING_FORMAT_UNSPECIFIED;
-  bool sparse = false;            // a sparse embedding is made
-  std::optional<int> top_k;       // of its weights
+  bool sparse = false;       // a sparse embedding is made
+  std::optional<int> top_k;  // of its weights
   std::optional<float> threshold;
   bool multi_vector = false;  // a vector for each token is made
   v1::EmbeddingFormat row_format = v1::EMBEDDING_FORMAT_UNSPECIFIED;

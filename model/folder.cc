@@ -109,7 +109,7 @@ json ReadFiles(const std::string& root, bool imagine, const ModuleList* modules,
   absl::StatusOr<std::unique_ptr<Weights>> weights = Weights::Open(path);
   if (weights.ok()) {
     folder->weights = *std::move(weights);
-  } else if (imagine && configured && absl::IsNotFound(weights.status())) {
+  } else if (imagine && absl::IsNotFound(weights.status())) {
     folder->weights = ImagineWeights();
   } else {
     problems->push_back(std::string(weights.status().message()));
@@ -127,11 +127,7 @@ json ReadFiles(const std::string& root, bool imagine, const ModuleList* modules,
   folder->tokenizer_config =
       ReadJson(path, "tokenizer_config.json", false, problems);
   json generation = ReadJson(path, "generation_config.json", false, problems);
-  if (configured) {
-    folder->config = ReadJson(path, "config.json", true, problems);
-  } else {
-    problems->push_back(fmt::format("{}: has no config.json", path));
-  }
+  folder->config = ReadJson(path, "config.json", true, problems);
   folder->weights = ApplyQuantizationConfig(
       folder->config, std::move(folder->weights), problems);
   UseTextTower(&folder->config, &folder->weights, problems);

@@ -30,7 +30,6 @@ std::string FolderHint(const std::string& folder) {
   namespace fs = std::filesystem;
   std::error_code error;
   const fs::path path = fs::path(folder + "/").parent_path();
-  if (fs::is_empty(path, error) && !error) return "; the folder is empty";
   if (fs::exists(path / "model_index.json", error)) {
     return "; the folder is a pipeline of diffusers, which makes pictures; "
            "this server runs models of texts";
@@ -48,7 +47,7 @@ std::string FolderHint(const std::string& folder) {
         "hf:{}",
         absl::StrReplaceAll(name.substr(kCache.size()), {{"--", "/"}}));
   }
-  std::string inner;  // the first by name
+  std::string inner, file;  // the first by name
   for (fs::directory_iterator entry(path, error), end; !error && entry != end;
        entry.increment(error)) {
     std::error_code ignored;
@@ -63,8 +62,15 @@ std::string FolderHint(const std::string& folder) {
         (inner.empty() || one < inner)) {
       inner = one;
     }
+    if ((own.ends_with(".gguf") || own.ends_with(".onnx")) &&
+        fs::is_regular_file(one, ignored) && (file.empty() || one < file)) {
+      file = one;
+    }
   }
-  return inner.empty() ? "" : fmt::format("; give the folder {}", inner);
+  if (file.ends_with(".gguf")) return fmt::format("; give the file {}", file);
+  if (!inner.empty()) return fmt::format("; give the folder {}", inner);
+  if (file.empty()) return "";
+  return fmt::format("; {} is in a format that is not read here", file);
 }
 
 std::string HubNameHint(std::string_view text) {

@@ -38,8 +38,8 @@ class AssertionDfa {
   absl::StatusOr<CharDfa> Make();
 
  private:
-  // What the automaton reads: all of a text, from some place to the end, or
-  // from the beginning to some place.
+  // The part of a text that an automaton reads: all of it, from some place to
+  // the end, or from the beginning to some place.
   enum class Part { kWhole, kRest, kBefore };
   // An automaton of the rest of a text.
   struct Rest {

@@ -333,7 +333,7 @@ void ConstraintMatcher::RemoveRepeated(uint32_t first, uint32_t last,
       }
       continue;
     }
-    // Whether another item may follow, the tokens across items tell.
+    // The tokens across items tell whether another item may follow.
     const bool before_item = written.between() && then.between();
     if (before_item || UniqueItems::MayRepeat(then)) {
       path_[node.depth] = next;

@@ -116,7 +116,7 @@ class ConstraintMatcher {
  public:
   struct State {
     ParseStates::Id id = ParseStates::kDead;
-    // Of an open array whose items must differ.
+    // The items of an open array whose items must differ.
     UniqueItems::Id items = UniqueItems::kNone;
     bool operator==(const State&) const = default;
   };

@@ -106,7 +106,7 @@ std::string Regex() {
 bool IsFormatOfAnyText(std::string_view format) {
   constexpr std::string_view kAnyText[] = {
       "password", "binary", "path", "file-path", "directory-path",
-      // Of forms that people fill in, and of OpenAPI's registry.
+      // Kinds of input in forms, and OpenAPI's registry.
       "text", "textarea", "multiline", "markdown", "commonmark", "html",
       // Zod's, beside a pattern that says it.
       "starts_with", "ends_with", "includes"};

@@ -327,7 +327,7 @@ absl::StatusOr<bool> SchemaCompiler::DisjointTexts(const Schema& a,
     if (types != kStringType || !whole.is_object()) return false;
     TRIVIUM_ASSIGN_OR_RETURN(const Conditions conditions,
                              ConditionsOf(whole, place));
-    // Of lengths alone, there is an opposite.
+    // Lengths alone have an opposite.
     if (conditions.empty()) return false;
     TRIVIUM_ASSIGN_OR_RETURN(CharDfa one, TextsOf(conditions, 0, -1, place));
     if (texts.has_value()) {
@@ -466,7 +466,8 @@ bool HasMarkedName(const Schema& value) {
   return false;
 }
 
-// Of a schema's values, or with `without` the bare texts of its strings.
+// Returns the grammar of a schema's values, or with `without` of the bare texts
+// of its strings.
 absl::StatusOr<Grammar> GrammarOfSchema(
     std::string_view schema, const JsonSchemaOptions& options,
     const GrammarLimits& limits, const AliveCheck& check_alive,

@@ -434,7 +434,7 @@ class RegexParser {
         return set.ranges().size() == 1 &&
                set.ranges()[0].first == set.ranges()[0].second;
       };
-      // Beside \w and its like, - stands for itself: [\w-.].
+      // A - beside \w and its like stands for itself: [\w-.].
       const bool range = Peek('-') && at_ + 1 < text_.size() &&
                          text_[at_ + 1] != ']' && is_one(low);
       if (range) {

@@ -80,8 +80,7 @@ bool UniqueItems::Read(ParseStates::Id from, uint8_t byte, ParseStates::Id to,
 }
 
 bool UniqueItems::End(ParseStates::Id state, Written* written) {
-  // What ends here may be an item of an array like this one whose items may be
-  // equal.
+  // This may be the end of an item of another array, whose items may be equal.
   if (!states_.EndsUnique(state)) {
     *written = Written();
     return true;

@@ -24,7 +24,7 @@ namespace trivium {
 // number, true, false or null has.
 class UniqueItems {
  public:
-  // What was written of the open array. A value.
+  // A value: the items that the open array has so far.
   class Written {
    public:
     std::strong_ordering operator<=>(const Written& other) const;

@@ -22,8 +22,7 @@ std::string_view HalfCharacter(std::string_view body, size_t end) {
   for (size_t at = body.rfind("\\u", end); at != body.npos && at > 0;
        at = body.rfind("\\u", at - 1)) {
     const std::string_view escape = body.substr(at, kEscapeSize);
-    if (escape.size() == kEscapeSize &&
-        (escape[2] == 'd' || escape[2] == 'D') &&
+    if (escape.size() == kEscapeSize && (escape[2] == 'd' || escape[2] == 'D') &&
         kSurrogates.find(escape[3]) != kSurrogates.npos) {
       return escape;
     }
@@ -31,11 +30,23 @@ std::string_view HalfCharacter(std::string_view body, size_t end) {
   return body.substr(0, 0);
 }
 
+// Returns the number of the parser's complaint "... number overflow parsing
+// '1e999'".
+std::string_view NumberOutOfRange(std::string_view body,
+                                  std::string_view complaint) {
+  const size_t begin = complaint.find('\'');
+  const size_t end = complaint.rfind('\'');
+  if (begin == complaint.npos || begin == end) return body.substr(0, 0);
+  const std::string_view number = complaint.substr(begin + 1, end - begin - 1);
+  const size_t at = body.find(number);
+  return at == body.npos ? body.substr(0, 0) : body.substr(at, number.size());
+}
+
 // Says what of a body is not JSON, and where.
 std::string Fault(std::string_view body) {
   size_t at = 0;
   std::string_view what = "is not JSON";
-  std::string_view half;
+  std::string_view half, number;
   try {
     const auto drop_values = [](int, nlohmann::json::parse_event_t,
                                 nlohmann::json&) { return false; };
@@ -49,19 +60,26 @@ std::string Fault(std::string_view body) {
     } else if (reason.find("UTF-8") != reason.npos) {
       what = "is not UTF-8";
     }
+  } catch (const nlohmann::json::out_of_range& error) {
+    number = NumberOutOfRange(body, error.what());
   }
-  if (!half.empty()) at = static_cast<size_t>(half.data() - body.data());
+  for (const std::string_view part : {half, number}) {
+    if (!part.empty()) at = static_cast<size_t>(part.data() - body.data());
+  }
   const std::string_view before = body.substr(0, at);
   const auto line = std::count(before.begin(), before.end(), '\n') + 1;
   const size_t column = at - (before.rfind('\n') + 1) + 1;
-  if (half.empty()) {
-    return fmt::format("{} at byte {} (line {}, column {})", what, at, line,
-                       column);
+  const std::string place =
+      fmt::format("at byte {} (line {}, column {})", at, line, column);
+  if (!half.empty()) {
+    return fmt::format("has half a character, {}, {}: JSON writes such a "
+                       "character as two escapes",
+                       half, place);
   }
-  return fmt::format(
-      "has half a character, {}, at byte {} (line {}, column {}): JSON writes "
-      "such a character as two escapes",
-      half, at, line, column);
+  if (!number.empty()) {
+    return fmt::format("has a number that is too large, {}, {}", number, place);
+  }
+  return fmt::format("{} {}", what, place);
 }
 
 absl::Status Explain(std::string_view body, const absl::Status& status) {

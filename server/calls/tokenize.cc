@@ -18,7 +18,7 @@ namespace {
 // of its text.
 constexpr int64_t kTokenBytes = 8;
 constexpr int64_t kLaterTokenBytes = 14;
-// What a token takes in memory besides its piece's bytes, until the call ends.
+// Memory of a token besides its piece's bytes, until the call ends.
 constexpr int64_t kTokenMemory = sizeof(v1::Token) + sizeof(std::string);
 // Ids that are decoded, or tokens that are converted, between two checks that
 // the call is alive.

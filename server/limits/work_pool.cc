@@ -110,7 +110,7 @@ void WorkPool::Run(Owner owner, int64_t bytes, std::function<void()> work) {
     if (!call_waits) client.calls.Enter(owner.call);
     if (!client_waits) clients_.Enter(owner.client);
   } catch (...) {
-    // Where there was work before, only push_back can have thrown.
+    // Only push_back can have thrown if there was work before.
     if (call != nullptr && !call_waits) {
       call->work.clear();
       client.calls.Withdraw(owner.call);

@@ -82,7 +82,7 @@ std::optional<TextSpan> MarkdownExtensions::LineMark(TextSpan span,
     return of_size(2);  // a definition
   }
   if (rest.starts_with("*[")) {
-    // What an abbreviation stands for.
+    // The text that an abbreviation stands for.
     const size_t end = rest.find("]:");
     if (end != rest.npos && rest.find('[', 2) > end) return of_size(end + 2);
   }

@@ -29,7 +29,7 @@ class MarkdownExtensions {
   MarkdownExtensions(std::string_view text, size_t end)
       : text_(text.substr(0, end)) {}
 
-  // Where the text at `span` begins.
+  // The place where the text at `span` begins.
   enum class Place { kBlock, kLine, kWithin };
   // Returns the first mark within `span`, a text that md4c reports as one.
   std::optional<MarkdownMark> Next(TextSpan span, Place place) const;

@@ -9,7 +9,7 @@
 
 namespace trivium {
 
-// Which words of a translation stand for which of the source.
+// Links between the words of a translation and those of its source.
 struct MarkupLinks {
   static constexpr int kNone = -1;
 

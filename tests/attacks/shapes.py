@@ -242,7 +242,7 @@ PARTNERS = {"data_2": ("data_1",), "documents": ("queries",),
             "items": ("queries",)}
 # Errors about the body as a whole, and about a prompt that is made of many
 # members.
-WHOLE_BODY = ("the body is", "the body needs", "tokens and the model reads")
+WHOLE_BODY = ("the body is", "the body has", "the body needs", "tokens and the model reads")
 
 
 def written(value):

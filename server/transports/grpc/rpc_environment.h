@@ -14,7 +14,7 @@ namespace trivium {
 struct RpcEnvironment {
   // Enough that gRPC's threads always have the next one; so few that a call
   // whose turn comes is begun within milliseconds.
-  static constexpr size_t kMostBeginning = 16;
+  static constexpr size_t kMostBeginning = 64;
 
   const Environment& handlers;
   ResetStreams resets;

@@ -64,6 +64,8 @@ TEST(JsonBodyTest, ErrorsSayWhere) {
               HasSubstr(R"(\uD83D, at byte 12)"));
   EXPECT_THAT(error("{\"q\":\"hi \xff\"}"),
               HasSubstr("is not UTF-8 at byte 9"));
+  EXPECT_THAT(error(R"({"n": 1e999})"),
+              HasSubstr("a number that is too large, 1e999, at byte 6"));
   EXPECT_THAT(error("{\"q\":\n1,}"),
               HasSubstr("is not JSON at byte 8 (line 2, column 3)"));
   EXPECT_THAT(error("{"), HasSubstr("is not JSON at byte 1"));

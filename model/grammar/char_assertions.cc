@@ -43,15 +43,16 @@ absl::Status AssertionDfa::MakeBefores() {
                            "that is not at the beginning of the text");
       }
       // The same ones share an automaton: each \b has two.
+      const RegexNode& behind = assertion->parts[0];
       const auto same = std::find_if(
           before_of_.begin(), before_of_.end(), [&](const auto& known) {
-            return known.first->parts[0] == assertion->parts[0];
+            return known.first->parts[0] == behind;
           });
       if (same != before_of_.end()) {
         before_of_[assertion] = same->second;
         continue;
       }
-      const RegexNode texts = Followed(AnyText(), assertion->parts[0]);
+      const RegexNode texts = Followed(AnyText(), behind);
       TRIVIUM_ASSIGN_OR_RETURN(
           CharDfa before, AssertionDfa(texts, Part::kBefore, work_).Make());
       before_of_[assertion] = befores_.size();

@@ -155,9 +155,9 @@ void WorkPool::Loop() {
 
 std::optional<WorkPool::Owner> WorkPool::NextShortLocked(Owner owner) {
   // The first short work of a client's calls, of those served less than `most`.
-  const auto next = [this](ClientId client, uint64_t most) {
+  const auto next = [&clients = clients_](ClientId client, uint64_t most) {
     std::optional<Owner> found;
-    const auto& calls = clients_.all.at(client).calls;
+    const auto& calls = clients.all.at(client).calls;
     for (const auto& turn : calls.turns) {
       if (turn.served >= most) break;
       if (calls.all.at(turn.key).work.front().bytes > kPieceBytes) continue;

@@ -45,9 +45,8 @@ absl::Status AssertionDfa::MakeBefores() {
       // The same ones share an automaton: each \b has two.
       const RegexNode& behind = assertion->parts[0];
       const auto same = std::find_if(
-          before_of_.begin(), before_of_.end(), [&](const auto& known) {
-            return known.first->parts[0] == behind;
-          });
+          before_of_.begin(), before_of_.end(),
+          [&](const auto& known) { return known.first->parts[0] == behind; });
       if (same != before_of_.end()) {
         before_of_[assertion] = same->second;
         continue;

@@ -22,7 +22,8 @@ std::string_view HalfCharacter(std::string_view body, size_t end) {
   for (size_t at = body.rfind("\\u", end); at != body.npos && at > 0;
        at = body.rfind("\\u", at - 1)) {
     const std::string_view escape = body.substr(at, kEscapeSize);
-    if (escape.size() == kEscapeSize && (escape[2] == 'd' || escape[2] == 'D') &&
+    if (escape.size() == kEscapeSize &&
+        (escape[2] == 'd' || escape[2] == 'D') &&
         kSurrogates.find(escape[3]) != kSurrogates.npos) {
       return escape;
     }
@@ -72,9 +73,10 @@ std::string Fault(std::string_view body) {
   const std::string place =
       fmt::format("at byte {} (line {}, column {})", at, line, column);
   if (!half.empty()) {
-    return fmt::format("has half a character, {}, {}: JSON writes such a "
-                       "character as two escapes",
-                       half, place);
+    return fmt::format(
+        "has half a character, {}, {}: JSON writes such a "
+        "character as two escapes",
+        half, place);
   }
   if (!number.empty()) {
     return fmt::format("has a number that is too large, {}, {}", number, place);

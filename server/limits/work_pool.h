@@ -42,8 +42,8 @@ class WorkPool {
   // 0: the pool cannot do any work.
   int threads() const { return static_cast<int>(threads_.size()); }
 
-  // The client and the call that work is for. `call`: any address that is unique
-  // to it.
+  // The client and the call that work is for. `call`: any address that is
+  // unique to it.
   struct Owner {
     ClientId client;
     const void* call;

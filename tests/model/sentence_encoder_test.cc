@@ -238,8 +238,9 @@ TEST_F(SentenceEncoderTest, PoolingMayLeaveThePromptOut) {
   EXPECT_THAT(pooled("mean"), ElementsAre(2.5f, 2));
   EXPECT_THAT(pooled("max"), ElementsAre(5, 8));
   EXPECT_THAT(pooled("weightedmean"), ElementsAre(2, FloatNear(3.2f, 1e-6f)));
-  // They are those of the whole text.
-  EXPECT_THAT(pooled("cls"), ElementsAre(1, 2));
+  // The first token after the prompt.
+  EXPECT_THAT(pooled("cls"), ElementsAre(5, -4));
+  // That of the whole text.
   EXPECT_THAT(pooled("lasttoken"), ElementsAre(0, 8));
 }
 

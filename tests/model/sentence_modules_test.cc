@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -81,6 +82,7 @@ TEST_F(SentenceModulesTest, ARouterHasAListForEachKindOfText) {
 TEST_F(SentenceModulesTest, ARouterMayComeAfterModulesOfAllTexts) {
   folder_.Write("modules.json", R"([{"path": "", "type": "a.Transformer"},
                                     {"path": "1_R", "type": "a.Router"}])");
+  std::filesystem::create_directory(folder_.path() + "/1_R");
   folder_.Write("1_R/router_config.json",
                 R"({"types": {"q": "a.Dense"},
                     "structure": {"query": ["q"], "document": []}})");

@@ -154,10 +154,11 @@ void WorkPool::Loop() {
 }
 
 std::optional<WorkPool::Owner> WorkPool::NextShortLocked(Owner owner) {
+  const auto& clients = clients_.all;
   // The first short work of a client's calls, of those served less than `most`.
-  const auto next = [&clients = clients_](ClientId client, uint64_t most) {
+  const auto next = [&](ClientId client, uint64_t most) {
     std::optional<Owner> found;
-    const auto& calls = clients.all.at(client).calls;
+    const auto& calls = clients.at(client).calls;
     for (const auto& turn : calls.turns) {
       if (turn.served >= most) break;
       if (calls.all.at(turn.key).work.front().bytes > kPieceBytes) continue;
@@ -166,7 +167,7 @@ std::optional<WorkPool::Owner> WorkPool::NextShortLocked(Owner owner) {
     }
     return found;
   };
-  const Client& own = clients_.all.at(owner.client);
+  const Client& own = clients.at(owner.client);
   std::optional<Owner> found;
   for (const auto& turn : clients_.turns) {
     if (found || turn.served >= own.served) break;

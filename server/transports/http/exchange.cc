@@ -355,7 +355,9 @@ void Exchange::MakeHandler() {
   WorkPool* const pool = size <= kInlineTextBytes && !codec_->reads_long()
                              ? &environment_->starts
                              : handlers.tokenizing;
-  pool->Run({client_, this}, size, [this] { handler_->Start(); });
+  // A handler that ends at once still returns from Start.
+  pool->Run({client_, this}, size,
+            [self = shared_from_this()] { self->handler_->Start(); });
 }
 
 std::string Exchange::TakeBody() { return std::move(answer_.body); }
@@ -439,8 +441,9 @@ void Exchange::Write(const google::protobuf::Message& response) {
 }
 
 void Exchange::PostWritten(bool ok) {
-  environment_->handlers.delivery->Run({client_, this}, 0,
-                                       [this, ok] { handler_->OnWritten(ok); });
+  environment_->handlers.delivery->Run(
+      {client_, this}, 0,
+      [self = shared_from_this(), ok] { self->handler_->OnWritten(ok); });
 }
 
 absl::Status Exchange::AsTold(const absl::Status& status) const {

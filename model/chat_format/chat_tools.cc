@@ -107,10 +107,10 @@ unsigned KindOf(const Json& value) {
 }
 
 // The kinds of values that a schema may have, as far as its types, values and
-// choices tell. `root` is what its references point into.
-unsigned KindsOf(const Json& schema, const Json& root, int depth) {
-  constexpr int kMostDepth = 16;
-  if (!schema.is_object() || depth > kMostDepth) return kAllKinds;
+// choices tell. `root` is what its references point into. Looks at `*parts`
+// schemas at most, since references of references may be any number.
+unsigned KindsOf(const Json& schema, const Json& root, int* parts) {
+  if (!schema.is_object() || --*parts < 0) return kAllKinds;
   unsigned kinds = kAllKinds;
   for (const auto& [key, value] : schema.items()) {
     unsigned own = 0;
@@ -124,10 +124,10 @@ unsigned KindsOf(const Json& schema, const Json& root, int depth) {
     } else if (key == "enum" && value.is_array()) {
       for (const Json& one : value) own |= KindOf(one);
     } else if ((key == "anyOf" || key == "oneOf") && value.is_array()) {
-      for (const Json& one : value) own |= KindsOf(one, root, depth + 1);
+      for (const Json& one : value) own |= KindsOf(one, root, parts);
     } else if (key == "allOf" && value.is_array()) {
       own = kAllKinds;
-      for (const Json& one : value) own &= KindsOf(one, root, depth + 1);
+      for (const Json& one : value) own &= KindsOf(one, root, parts);
     } else if (key == "$ref" && value.is_string() &&
                value.get_ref<const std::string&>().starts_with("#/")) {
       // Other references are none of a schema's parts that has a type.
@@ -138,7 +138,7 @@ unsigned KindsOf(const Json& schema, const Json& root, int depth) {
         if (next == at->end()) return kAllKinds;
         at = &*next;
       }
-      own = KindsOf(*at, root, depth + 1);
+      own = KindsOf(*at, root, parts);
     } else {
       continue;
     }
@@ -190,7 +190,8 @@ BareValue BareValueOf(const ChatTool& tool, std::string_view parameter) {
   }
   const auto schema = properties->find(parameter);
   if (schema == properties->end()) return BareValue::kJsonOrString;
-  switch (KindsOf(*schema, tool.parameters, 0)) {
+  int parts = 1000;
+  switch (KindsOf(*schema, tool.parameters, &parts)) {
     case kStrings:
       return BareValue::kString;
     case kStrings | kNull:

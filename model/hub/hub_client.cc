@@ -84,12 +84,12 @@ absl::Status HubClient::Refusal(const HubName& name, const std::string& what,
         name.revision, page)));
   }
   if (answer.status == 404) {
-    return absl::NotFoundError(text(
-        fmt::format("{} has not {}; see {}", settings_.endpoint, what, page)));
+    return absl::NotFoundError(text(fmt::format(
+        "{} does not have {}; see {}", settings_.endpoint, what, page)));
   }
   if (answer.status == 416) {
     return absl::OutOfRangeError(
-        text(fmt::format("the hub has not so many bytes of {}", what)));
+        text(fmt::format("the hub does not have so many bytes of {}", what)));
   }
   if (answer.status == 429) {
     return absl::UnavailableError(

@@ -64,8 +64,8 @@ class Puller {
     const auto incomplete = [&](const absl::Status& status) {
       return absl::NotFoundError(
           fmt::format("hf:{}: the cache has only a part of the model in {}, "
-                      "and the hub was "
-                      "not asked; fetch it once where there is a network ({})",
+                      "and the hub was not asked; fetch it once where there "
+                      "is a network ({})",
                       name_.repository, cache_.Snapshot(commit),
                       std::string(status.message())));
     };

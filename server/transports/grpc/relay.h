@@ -51,7 +51,7 @@ class Relay {
   };
   // Gives gRPC its end of a new connection. gRPC closes the socket.
   using Connect = std::function<void(int socket)>;
-  // Where a call comes from: the client's address, and the connection's id.
+  // The origin of a call: the client's address, and the connection's id.
   struct Origin {
     std::string peer;
     uint64_t connection;

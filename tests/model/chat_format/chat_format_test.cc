@@ -249,6 +249,21 @@ TEST(ChatReaderTest, ReadsBareValuesByTheirTypes) {
             "null, \"it's\"]}, \"exact\": false, \"other\": \"so\"}");
 }
 
+TEST(ChatToolsTest, SchemasThatNameThemselvesOftenAreReadAtOnce) {
+  std::string choices;
+  for (int i = 0; i < 200; ++i) {
+    choices += R"({"$ref": "#/properties/a"}, )";
+  }
+  const auto tools = ParseChatTools(
+      R"([{"type": "function", "function": {"name": "f", "parameters":
+          {"type": "object", "properties": {"a": {"anyOf": [)" +
+      choices + R"({"type": "string"}]}, "b": {"$ref": "#/properties/c"},
+                   "c": {"type": "string"}}}}}])");
+  ASSERT_TRUE(tools.ok()) << tools.status();
+  EXPECT_EQ(BareValueOf(tools->front(), "a"), BareValue::kJsonOrString);
+  EXPECT_EQ(BareValueOf(tools->front(), "b"), BareValue::kString);
+}
+
 TEST(ChatReaderTest, WithoutToolsCallsAreContent) {
   const ChatFormat format = Learned(kTagged);
   const std::string text =

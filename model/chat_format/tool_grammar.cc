@@ -21,6 +21,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Form = ToolCallFormat::Form;
 
+// Bytes of schemas that are read again for a parameter with references.
+constexpr size_t kMostCopied = 8 << 20;
+
 class ToolGrammar {
  public:
   ToolGrammar(const ChatFormat& format, const ToolGrammarOptions& options)
@@ -211,6 +214,7 @@ class ToolGrammar {
                             fmt::format("#/properties/{}: {}", name,
                                         std::string(value.status().message())));
       }
+      TRIVIUM_RETURN_IF_ERROR(grammar_.Check());
       bool is_required = false;
       for (const Json& one : required) is_required |= one == name;
       all.emplace_back(*value, is_required);
@@ -256,7 +260,8 @@ class ToolGrammar {
                              grammar_.Literal(format_.parameter_end)}));
     };
     const BareValue kind = BareValueOf(tool, name);
-    const std::string whole = WithDefinitions(tool, name, schema);
+    TRIVIUM_ASSIGN_OR_RETURN(const std::string whole,
+                             WithDefinitions(tool, name, schema));
     if (kind == BareValue::kJsonOrString) {
       // A text that is JSON is read as such, so strings have quotation marks.
       TRIVIUM_ASSIGN_OR_RETURN(const Grammar value,
@@ -302,25 +307,37 @@ class ToolGrammar {
   }
 
   // The parameter's schema. References in it point into that of all parameters,
-  // which gets a name for this.
-  static std::string WithDefinitions(const ChatTool& tool,
-                                     const std::string& name,
-                                     const Json& schema) {
+  // which gets a name for this. Each such copy is compiled, so all together are
+  // bounded.
+  absl::StatusOr<std::string> WithDefinitions(const ChatTool& tool,
+                                              const std::string& name,
+                                              const Json& schema) {
     const std::string text = schema.dump();
     if (text.find("$ref\"") == text.npos && text.find("Ref\"") == text.npos) {
       return text;
     }
     Json all = tool.parameters;
     all["$id"] = "parameters";
-    return Json{{"$ref", "parameters" + Below(Below("#", "properties"), name)},
-                {"x-parameters", std::move(all)}}
-        .dump();
+    std::string whole = Json{
+        {"$ref", "parameters" + Below(Below("#", "properties"), name)},
+        {"x-parameters",
+         std::move(all)}}.dump();
+    copied_ += whole.size();
+    if (copied_ > kMostCopied) {
+      return absl::ResourceExhaustedError(fmt::format(
+          "too many parameters of large schemas have references: these are "
+          "read again for each, {} MiB at most in all; write the parameters "
+          "without $ref, or fewer of them",
+          kMostCopied >> 20));
+    }
+    return whole;
   }
 
   const ToolCallFormat& format_;
   const std::string mark_;  // ChatFormat::CallMark
   const ToolGrammarOptions& options_;
   Grammar grammar_;
+  size_t copied_ = 0;  // bytes that WithDefinitions has returned
 };
 
 }  // namespace

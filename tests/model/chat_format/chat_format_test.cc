@@ -431,6 +431,23 @@ TEST(ToolGrammarTest, OneToolAndBehindTheMark) {
 
 // What pydantic and servers of tools write is held where a model writes its
 // parameters as bare text: strings as they are, the rest as JSON.
+TEST(ToolGrammarTest, ManyReferencesOfALargeSchemaAreRefused) {
+  const auto grammar = [](int parameters) {
+    std::string properties;
+    for (int i = 0; i < parameters; ++i) {
+      properties += fmt::format(R"("p{}": {{"$ref": "#/$defs/U"}}, )", i);
+    }
+    const auto tools = ParseChatTools(
+        R"([{"type": "function", "function": {"name": "f", "parameters":
+            {"$defs": {"U": {"type": "boolean"}}, "properties": {)" +
+        properties + R"("b": {"type": "string"}}}}}])");
+    return GrammarOfToolCalls(Learned(kParameters), *tools, {}).status();
+  };
+  EXPECT_TRUE(grammar(200).ok());
+  EXPECT_THAT(grammar(3000),
+              IsError(absl::StatusCode::kResourceExhausted, "parameters"));
+}
+
 TEST(ToolGrammarTest, HoldsBareParameters) {
   const auto tools = ParseChatTools(R"j([{"type": "function", "function": {
       "name": "f", "parameters": {"type": "object", "title": "F",

@@ -34,6 +34,9 @@ using nlohmann::ordered_json;
 // DeepL's clients read a limit; no user reaches this one.
 constexpr int64_t kNoLimit = 1'000'000'000'000;
 
+// Each tag of a list is looked for in all texts.
+constexpr size_t kMostTags = 100;
+
 // Reads a flag, which is "1" or "0" in forms.
 bool Flag(JsonFields* fields, const char* name) {
   const json* const value = fields->Value(name);
@@ -135,6 +138,11 @@ class TranslateCodec final : public DeeplCodec {
           text ? absl::StrSplit(value->get<std::string>(), ',',
                                 absl::SkipWhitespace())
                : fields->Strings(name);
+      if (tags.size() > kMostTags) {
+        fields->Fail(name, fmt::format("has {} tags; send at most {}",
+                                       tags.size(), kMostTags));
+        continue;
+      }
       const bool filled = std::string_view(name) == "ignore_tags";
       for (const std::string& one : tags) {
         const std::string tag(absl::StripAsciiWhitespace(one));

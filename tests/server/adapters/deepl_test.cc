@@ -140,6 +140,12 @@ TEST_F(DeeplTest, ListsOfTagsThatNoTextHasChangeNothing) {
                    R"("splitting_tags": ["x"]})")
                   .status(),
               IsError(absl::StatusCode::kInvalidArgument, "splitting_tags"));
+  std::string many;
+  for (int i = 0; i < 101; ++i) many += "x,";
+  EXPECT_THAT(Read(R"({"text": "y", "target_lang": "DE", "ignore_tags": ")" +
+                   many + "\"}")
+                  .status(),
+              IsError(absl::StatusCode::kInvalidArgument, "ignore_tags"));
 }
 
 TEST_F(DeeplTest, WhatWouldChangeTheAnswerIsRefusedByName) {

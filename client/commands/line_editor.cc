@@ -81,6 +81,9 @@ std::unique_ptr<LineEditor> LineEditor::Create(const Io& io,
   el_set(editor, EL_BIND, "^C", "trivium-drop", nullptr);
   el_set(editor, EL_BIND, "^Z", "trivium-suspend", nullptr);
   el_set(editor, EL_BIND, "^R", "em-inc-search-prev", nullptr);
+  // A Ctrl-D from before the prompt: the terminal kept it as the end of a line
+  // of no bytes, which reads as NUL once lines are edited.
+  el_set(editor, EL_BIND, "^@", "em-delete-or-list", nullptr);
   el_source(editor, nullptr);
   return std::unique_ptr<LineEditor>(new LineEditor(std::move(state)));
 }
@@ -94,6 +97,9 @@ std::optional<std::string> LineEditor::Next() {
   while (true) {
     state_->dropped = false;
     el_resize(state_->editor);
+    // Keys have their meaning from the prompt on: el_gets() would show it
+    // first.
+    el_set(state_->editor, EL_PREP_TERM, 1);
     int count = 0;
     const char* const text = el_gets(state_->editor, &count);
     if (state_->dropped) {

@@ -1,3 +1,18 @@
+// A text of calls is: what begins the section, calls with their marks and what
+// stands between them, what ends the section. What is between a call's marks
+// depends on the form of the template (ToolCallFormat::Form): a JSON object
+// with name and arguments, a name before JSON, gpt-oss's channel, or parameters
+// as bare text between marks.
+//
+// What always holds:
+// - ChatReader reads each text of the grammar as the calls that it was made
+// for:
+//   a bare text never contains the mark that ends it.
+// - Arguments of any tool of the list are exactly what its schema allows.
+//   Parameters as bare text keep the schema's order and miss only optional
+//   ones.
+// - An error names the tool by its place in `tools`, and the keyword by its
+//   JSON pointer within that tool's parameters.
 #include "model/chat_format/tool_grammar.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,18 @@
-// Schemas by kind of value. Each kind's parts are in schema_values.cc,
-// schema_array.cc and schema_object.cc.
+// A schema becomes an expression in this order:
+//   1. `type`, `enum` and `const` say which types are left; keywords that
+//      concern none of these are annotations, and unknown ones too.
+//   2. $ref alone becomes a rule, so a schema may contain itself. Whatever else
+//      joins schemas ($ref beside keywords, allOf, if, not ...) is merged into
+//      one schema first (schema_merge.cc), which is then read from step 1 on.
+//   3. anyOf, oneOf and variants: each branch is merged with what stands beside
+//      it. Branches of a oneOf that may share values exclude each other.
+//   4. The rest is a choice by type: strings and numbers (schema_values.cc),
+//      arrays (schema_array.cc), objects (schema_object.cc).
+//
+// What always holds: the texts of the expression are exactly those that the
+// schema allows, less the spellings that docs/constraints.md names. A schema
+// for which this cannot be so is an error at its keyword, never a wider
+// grammar.
 #include <algorithm>
 #include <optional>
 #include <string>

@@ -1,3 +1,16 @@
+// A parser by recursive descent: Choice, Sequence, Repetitions, Atom.
+//
+// What always holds:
+// - A flag of (?i) or (?s) has its effect while the expression is parsed: sets
+//   of characters have both cases already. No later step knows flags.
+// - \b and \B are choices of look-around, so CharDfa knows four assertions and
+//   the two anchors, nothing else.
+// - A lazy `?` and a group's name change no match, so neither is kept.
+// - ^ and $ at the ends of alternatives are taken away once the whole
+// expression
+//   is parsed (TakeAnchors); with `search`, any text stands where none was. If
+//   an assertion is left anywhere else, nothing is taken away.
+// - What is not known is an error with its byte, never read as plain text.
 #include "model/grammar/regex_syntax.h"
 
 #include <algorithm>

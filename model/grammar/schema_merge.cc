@@ -1,5 +1,19 @@
 // Joins of schemas: what allOf, and keywords beside $ref, anyOf and oneOf, ask
 // for. Conditions are joined as variants (schema_conditions.cc).
+//
+// What always holds:
+// - Merge accepts exactly what both schemas accept. If no single schema says so
+//   (two `contains`, a pattern beside the other's properties), it is an error
+//   at the keyword, never one schema of the two.
+// - Both sides are flattened first: a merged schema has no $ref, allOf or
+//   condition at its top. Its parts may: `items` and properties are joined as
+//   an allOf, which is merged only if it is reached. So a recursive schema
+//   ends.
+// - Disjoint and Impossible answer true only if they are certain. False may
+// mean
+//   "not known".
+// - Each join takes steps in proportion to both schemas, and levels are bounded
+//   by kMostSchemaDepth: a reference that leads to itself is an error, no loop.
 #include <algorithm>
 #include <set>
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
+#include <optional>
 #include <span>
 
 #include "trivium/v1/inference.pb.h"
@@ -27,6 +29,63 @@ inline double Cosine(std::span<const float> a, std::span<const float> b) {
     bb += double{b[i]} * b[i];
   }
   return aa > 0 && bb > 0 ? ab / std::sqrt(aa * bb) : 0;
+}
+
+// Returns the sum of the products of the weights that both have.
+inline double SparseProduct(const v1::SparseEmbedding& a,
+                            const v1::SparseEmbedding& b) {
+  double sum = 0;
+  for (int i = 0, j = 0; i < a.weights_size() && j < b.weights_size();) {
+    if (a.ids(i) == b.ids(j)) sum += double{a.weights(i)} * b.weights(j);
+    const bool first = a.ids(i) <= b.ids(j), second = b.ids(j) <= a.ids(i);
+    i += first;
+    j += second;
+  }
+  return sum;
+}
+
+// Returns, summed over the query's vectors, the largest product of each with
+// one of the document's; 0 if the document has none.
+inline double MaxSim(const v1::MultiVector& query,
+                     const v1::MultiVector& document) {
+  if (document.values().empty() || query.size() != document.size()) return 0;
+  const int size = static_cast<int>(query.size());
+  double sum = 0;
+  for (int i = 0; i + size <= query.values_size(); i += size) {
+    double largest = -std::numeric_limits<double>::infinity();
+    for (int j = 0; j + size <= document.values_size(); j += size) {
+      double product = 0;
+      for (int k = 0; k < size; ++k) {
+        product += double{query.values(i + k)} * document.values(j + k);
+      }
+      largest = std::max(largest, product);
+    }
+    sum += largest;
+  }
+  return sum;
+}
+
+// The kinds of embeddings, as EncodeOutput has them.
+enum class EmbeddingKind { kDense, kSparse, kMultiVector };
+
+// Returns the first kind that the result has.
+inline std::optional<EmbeddingKind> KindOf(const v1::EncodeResult& result) {
+  if (!result.embedding().empty()) return EmbeddingKind::kDense;
+  if (result.has_sparse()) return EmbeddingKind::kSparse;
+  if (result.has_multi_vector()) return EmbeddingKind::kMultiVector;
+  return std::nullopt;
+}
+
+// Returns how much a document is about what a query asks, by embeddings of the
+// query's kind: their cosine, their product, or MaxSim.
+inline double Relevance(const v1::EncodeResult& query,
+                        const v1::EncodeResult& document) {
+  if (!query.embedding().empty()) {
+    return Cosine(EmbeddingOf(query), EmbeddingOf(document));
+  }
+  return query.has_sparse()
+             ? SparseProduct(query.sparse(), document.sparse())
+             : MaxSim(query.multi_vector(), document.multi_vector());
 }
 
 }  // namespace trivium

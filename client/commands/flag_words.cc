@@ -45,12 +45,15 @@ std::optional<std::string> TextOf(std::string_view path, bool named) {
   if (path == "item.input" || path == "item.input.text") {
     return named ? "it" : "TEXT";
   }
-  // Tokenize calls them texts.
-  constexpr std::string_view kInputs = "inputs", kTexts = "texts";
+  // Tokenize calls them texts, Rerank documents.
+  constexpr std::string_view kInputs = "inputs", kTexts = "texts",
+                             kDocuments = "documents";
   if (path.starts_with(kInputs)) {
     path.remove_prefix(kInputs.size());
   } else if (path.starts_with("texts[")) {
     path.remove_prefix(kTexts.size());
+  } else if (path.starts_with(kDocuments)) {
+    path.remove_prefix(kDocuments.size());
   } else {
     return std::nullopt;
   }
@@ -93,6 +96,10 @@ constexpr std::pair<std::string_view, std::string_view> kPhrases[] = {
     {"chat: is for models without an encoder; send the text as input",
      "the model takes no chats; `trivium translate` and `trivium generate` "
      "send it a text, and --model names another model"},
+    {"outputs[0]: is sparse; ", "--sparse: "},
+    {"outputs[0]: is multi-vector; ", "--multi-vector: "},
+    {"outputs[1]: is multi-vector; ", "--multi-vector: "},
+    {"or set truncate", "or give --truncate"},
     {"GetModel lists its calls", "`trivium models` lists its calls"},
     {"has no source; set text or ids",
      "has no source; write SOURCE<tab>TEXT, with a tab between the two"}};
@@ -124,7 +131,8 @@ std::string InFlagWords(std::string_view message,
     // A word beside other characters is a part of something else, such as a
     // file's name or a number.
     const bool alone = out.empty() || out.back() == ' ' || out.back() == '(';
-    const bool is_path = word.find_first_of("_.[") != word.npos;
+    const bool is_path = word.find_first_of("_.[") != word.npos ||
+                         message.substr(end).starts_with(": ");
     out +=
         alone && is_path ? InFlagWord(word, named, flags) : std::string(word);
     if (end == size && size < message.size()) ++size;

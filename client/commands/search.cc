@@ -1,6 +1,7 @@
 // The order of a search: the query is encoded; the file's lines that the index
 // lacks are encoded, a few a call; the index is written beside the file; lines
-// are sorted by cosine; with --rerank, a second model sorts the best again.
+// are sorted by how their embeddings compare with the query's; with --rerank, a
+// second model sorts the best again.
 #include <unistd.h>
 
 #include <algorithm>
@@ -63,20 +64,20 @@ class SearchCommand : public Command {
     TRIVIUM_ASSIGN_OR_RETURN(const v1::EncodeResponse answer,
                              client.Encode(asked));
     TRIVIUM_RETURN_IF_ERROR(ExpectOneResult(answer.results_size()));
-    const std::span<const float> wanted = EmbeddingOf(answer.results(0));
-    if (wanted.empty()) {
+    const v1::EncodeResult& wanted = answer.results(0);
+    const auto kind = KindOf(wanted);
+    if (!kind) {
       return absl::InvalidArgumentError(
-          "the model makes no dense embeddings, which a search compares; "
-          "--model names another");
+          "the model makes no embeddings, which a search compares; --model "
+          "names another");
     }
-    TRIVIUM_RETURN_IF_ERROR(
-        Fill({.model = answer.model().name(),
-              .revision = answer.model().revision(),
-              .dimensions = answer.results(0).embedding_size()},
-             client, io));
+    TRIVIUM_RETURN_IF_ERROR(Fill({.model = answer.model().name(),
+                                  .revision = answer.model().revision(),
+                                  .kind = *kind},
+                                 client, io));
     std::vector<Found> found;
     for (size_t i = 0; i < lines_.size(); ++i) {
-      found.push_back({i, Cosine(wanted, *index_->Find(lines_[i].text))});
+      found.push_back({i, Relevance(wanted, *index_->Find(lines_[i].text))});
     }
     Shorten(reranker_.empty() ? top_ : top_ * kRerankedOfShown, &found);
     if (!reranker_.empty()) {
@@ -158,13 +159,12 @@ class SearchCommand : public Command {
       }
       for (size_t i = 0; i < some.size(); ++i) {
         if (i >= static_cast<size_t>(response->results_size()) ||
-            response->results(static_cast<int>(i)).embedding_size() !=
-                index_->header().dimensions) {
+            KindOf(response->results(static_cast<int>(i))) !=
+                index_->header().kind) {
           return absl::InternalError(
               "the server gave other embeddings than were asked for");
         }
-        index_->Add(some[i]->text,
-                    EmbeddingOf(response->results(static_cast<int>(i))));
+        index_->Add(some[i]->text, response->results(static_cast<int>(i)));
       }
       done += some.size();
       if (progress) {

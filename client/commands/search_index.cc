@@ -12,13 +12,31 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-constexpr char kFormat[] = "trivium search index 1";
+constexpr char kFormat[] = "trivium search index 2";
 
 nlohmann::json ToJson(const SearchIndex::Header& header) {
   return {{"format", kFormat},
           {"model", header.model},
           {"revision", header.revision},
-          {"dimensions", header.dimensions}};
+          {"kind", static_cast<int>(header.kind)}};
+}
+
+// Takes bytes with their size before them from the front of `bytes`.
+std::optional<std::string_view> TakeSized(std::string_view* bytes) {
+  uint32_t size;
+  if (bytes->size() < sizeof(size)) return std::nullopt;
+  std::memcpy(&size, bytes->data(), sizeof(size));
+  bytes->remove_prefix(sizeof(size));
+  if (bytes->size() < size) return std::nullopt;
+  const std::string_view taken = bytes->substr(0, size);
+  bytes->remove_prefix(size);
+  return taken;
+}
+
+void AppendSized(std::string_view some, std::string* bytes) {
+  const auto size = static_cast<uint32_t>(some.size());
+  bytes->append(reinterpret_cast<const char*>(&size), sizeof(size));
+  *bytes += some;
 }
 
 }  // namespace
@@ -32,17 +50,15 @@ std::optional<SearchIndex> SearchIndex::Parse(std::string_view bytes,
   if (json != ToJson(header)) return std::nullopt;
   bytes.remove_prefix(end + 1);
   SearchIndex index(header);
-  const size_t row = sizeof(float) * static_cast<size_t>(header.dimensions);
   while (!bytes.empty()) {
-    uint32_t size;
-    if (bytes.size() < sizeof(size)) return std::nullopt;
-    std::memcpy(&size, bytes.data(), sizeof(size));
-    bytes.remove_prefix(sizeof(size));
-    if (bytes.size() < size || bytes.size() - size < row) return std::nullopt;
-    std::vector<float> embedding(header.dimensions);
-    std::memcpy(embedding.data(), bytes.data() + size, row);
-    index.Add(std::string(bytes.substr(0, size)), embedding);
-    bytes.remove_prefix(size + row);
+    const auto text = TakeSized(&bytes);
+    const auto encoded = text ? TakeSized(&bytes) : std::nullopt;
+    v1::EncodeResult result;
+    if (!encoded || !result.ParseFromString(std::string(*encoded)) ||
+        KindOf(result) != header.kind) {
+      return std::nullopt;
+    }
+    index.Add(std::string(*text), std::move(result));
   }
   return index;
 }
@@ -52,23 +68,31 @@ std::string SearchIndex::ToBytes() const {
       -1, ' ', false, nlohmann::json::error_handler_t::replace);
   bytes += '\n';
   for (const auto& [text, embedding] : embeddings_) {
-    const auto size = static_cast<uint32_t>(text.size());
-    bytes.append(reinterpret_cast<const char*>(&size), sizeof(size));
-    bytes += text;
-    bytes.append(reinterpret_cast<const char*>(embedding.data()),
-                 sizeof(float) * embedding.size());
+    AppendSized(text, &bytes);
+    AppendSized(embedding.SerializeAsString(), &bytes);
   }
   return bytes;
 }
 
-const std::vector<float>* SearchIndex::Find(std::string_view text) const {
+const v1::EncodeResult* SearchIndex::Find(std::string_view text) const {
   const auto found = embeddings_.find(text);
   return found == embeddings_.end() ? nullptr : &found->second;
 }
 
-void SearchIndex::Add(std::string text, std::span<const float> embedding) {
-  embeddings_.insert_or_assign(
-      std::move(text), std::vector<float>(embedding.begin(), embedding.end()));
+void SearchIndex::Add(std::string text, v1::EncodeResult encoded) {
+  v1::EncodeResult kept;
+  switch (header_.kind) {
+    case EmbeddingKind::kDense:
+      kept.mutable_embedding()->Swap(encoded.mutable_embedding());
+      break;
+    case EmbeddingKind::kSparse:
+      kept.mutable_sparse()->Swap(encoded.mutable_sparse());
+      break;
+    case EmbeddingKind::kMultiVector:
+      kept.mutable_multi_vector()->Swap(encoded.mutable_multi_vector());
+      break;
+  }
+  embeddings_.insert_or_assign(std::move(text), std::move(kept));
 }
 
 void SearchIndex::KeepOnly(const std::set<std::string_view>& texts) {

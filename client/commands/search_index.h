@@ -5,11 +5,12 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
+
+#include "client/commands/embeddings.h"
+#include "trivium/v1/inference.pb.h"
 
 namespace trivium {
 
@@ -17,15 +18,15 @@ namespace trivium {
 // search encodes only the lines that are new.
 //
 // The file: a line of JSON (the members of SearchIndex::Header); then for each
-// text its bytes (uint32), the text, and `dimensions` floats. All numbers are
-// little-endian.
+// text its bytes (uint32), the text, the bytes of its embedding (uint32), and
+// that, as a serialized EncodeResult. All numbers are little-endian.
 class SearchIndex {
  public:
   // The model that made the embeddings.
   struct Header {
     std::string model;
     std::string revision;  // ModelVersion.revision
-    int dimensions = 0;
+    EmbeddingKind kind = EmbeddingKind::kDense;
 
     bool operator==(const Header&) const = default;
   };
@@ -39,9 +40,9 @@ class SearchIndex {
   std::string ToBytes() const;
 
   // Returns the embedding of a text, or null.
-  const std::vector<float>* Find(std::string_view text) const;
-  // `embedding` has header's dimensions.
-  void Add(std::string text, std::span<const float> embedding);
+  const v1::EncodeResult* Find(std::string_view text) const;
+  // `encoded` has an embedding of the header's kind. Keeps nothing else of it.
+  void Add(std::string text, v1::EncodeResult encoded);
   // Drops the embeddings of texts that are not among these.
   void KeepOnly(const std::set<std::string_view>& texts);
 
@@ -49,7 +50,7 @@ class SearchIndex {
 
  private:
   Header header_;
-  std::map<std::string, std::vector<float>, std::less<>> embeddings_;
+  std::map<std::string, v1::EncodeResult, std::less<>> embeddings_;
 };
 
 }  // namespace trivium

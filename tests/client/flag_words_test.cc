@@ -51,7 +51,19 @@ TEST(FlagWordsTest, TextsOfOtherCallsAreTexts) {
   EXPECT_EQ(In("text 2: texts[0]: has 9 bytes"), "text 2: has 9 bytes");
 }
 
+TEST(FlagWordsTest, DocumentsAreTheCommandsTexts) {
+  EXPECT_EQ(In("documents[1]: has 9 tokens and the model reads at most 8; send "
+               "shorter text, or set truncate"),
+            "text 2: has 9 tokens and the model reads at most 8; send shorter "
+            "text, or give --truncate");
+  EXPECT_EQ(In("documents: has 0; a call takes 1 .. 8"),
+            "TEXT: has 0; a call takes 1 .. 8");
+}
+
 TEST(FlagWordsTest, CallsOfTheApiBecomeCommands) {
+  EXPECT_EQ(In("text 1: outputs[0]: is sparse; the model 'a' makes dense "
+               "embeddings"),
+            "text 1: --sparse: the model 'a' makes dense embeddings");
   EXPECT_EQ(In("the model 'a' has no head for Tag; GetModel lists its calls"),
             "the model 'a' has no head for Tag; `trivium models` lists its "
             "calls");

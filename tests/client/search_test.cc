@@ -1,3 +1,5 @@
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -75,20 +77,74 @@ TEST_F(SearchTest, EncodesTheLinesOfAFileOnce) {
   EXPECT_EQ(Run({"search", folder.path() + "/none", "b"}).code, kExitIo);
 }
 
+v1::EncodeResult Dense(std::vector<float> values) {
+  v1::EncodeResult result;
+  result.mutable_embedding()->Add(values.begin(), values.end());
+  return result;
+}
+
+v1::EncodeResult Sparse(std::map<uint32_t, float> weights) {
+  v1::EncodeResult result;
+  result.mutable_sparse();
+  for (const auto& [id, weight] : weights) {
+    result.mutable_sparse()->add_ids(id);
+    result.mutable_sparse()->add_weights(weight);
+  }
+  return result;
+}
+
+// Vectors of two values.
+v1::EncodeResult MultiVector(std::vector<float> values) {
+  v1::EncodeResult result;
+  result.mutable_multi_vector()->set_size(2);
+  result.mutable_multi_vector()->set_row_count(values.size() / 2);
+  result.mutable_multi_vector()->mutable_values()->Add(values.begin(),
+                                                       values.end());
+  return result;
+}
+
+TEST(RelevanceTest, ComparesEmbeddingsOfTheQuerysKind) {
+  EXPECT_DOUBLE_EQ(Relevance(Dense({3, 4}), Dense({0, 2})), 0.8);
+  EXPECT_DOUBLE_EQ(Relevance(Sparse({{1, 2}, {5, 3}, {9, 1}}),
+                             Sparse({{0, 7}, {5, 0.5}, {9, 4}})),
+                   1.5 + 4);
+  EXPECT_EQ(Relevance(Sparse({{1, 2}}), Sparse({})), 0);
+  // (1, 0) finds (0.5, 1), (0, -1) finds (0, 0).
+  EXPECT_DOUBLE_EQ(
+      Relevance(MultiVector({1, 0, 0, -1}), MultiVector({0.5, 1, 0, 0, -3, 2})),
+      0.5 + 0);
+  EXPECT_EQ(Relevance(MultiVector({1, 0}), MultiVector({})), 0);
+}
+
+TEST(SearchIndexTest, KeepsEmbeddingsOfOneKind) {
+  v1::EncodeResult both = Sparse({{3, 0.25}});
+  both.add_embedding(1);
+  both.set_token_count(9);
+  SearchIndex index({"m", "r", EmbeddingKind::kSparse});
+  index.Add("text", both);
+  const auto read = SearchIndex::Parse(index.ToBytes(), index.header());
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->Find("text")->SerializeAsString(),
+            Sparse({{3, 0.25}}).SerializeAsString());
+}
+
 TEST(SearchIndexTest, OnlyAWholeIndexOfTheSameModelIsRead) {
-  const SearchIndex::Header header = {"m", "r1", 2};
+  const SearchIndex::Header header = {"m", "r1", EmbeddingKind::kDense};
   SearchIndex index(header);
-  index.Add("one\ntwo", std::vector<float>{1, 2});
-  index.Add("", std::vector<float>{3, 4});
+  index.Add("one\ntwo", Dense({1, 2}));
+  index.Add("", Dense({3, 4}));
   const std::string bytes = index.ToBytes();
   const auto read = SearchIndex::Parse(bytes, header);
   ASSERT_TRUE(read.has_value());
-  EXPECT_THAT(*read->Find("one\ntwo"), ::testing::ElementsAre(1, 2));
-  EXPECT_THAT(*read->Find(""), ::testing::ElementsAre(3, 4));
+  EXPECT_THAT(read->Find("one\ntwo")->embedding(),
+              ::testing::ElementsAre(1, 2));
+  EXPECT_THAT(read->Find("")->embedding(), ::testing::ElementsAre(3, 4));
   EXPECT_EQ(read->Find("x"), nullptr);
   EXPECT_EQ(read->ToBytes(), bytes);
   for (const SearchIndex::Header& other :
-       {SearchIndex::Header{"n", "r1", 2}, {"m", "r2", 2}, {"m", "r1", 3}}) {
+       {SearchIndex::Header{"n", "r1", EmbeddingKind::kDense},
+        {"m", "r2", EmbeddingKind::kDense},
+        {"m", "r1", EmbeddingKind::kSparse}}) {
     EXPECT_FALSE(SearchIndex::Parse(bytes, other).has_value());
   }
   for (size_t cut = 1; cut < bytes.size(); ++cut) {

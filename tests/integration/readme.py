@@ -78,6 +78,7 @@ def make_head_models(folder):
         yield f"--model {model}"
     yield f"--model ms-marco={ROOT}/tests/golden/sentences/qwen3.reranker"
     yield f"--model qwen3-embedding={ROOT}/tests/golden/sentences/qwen3.embedding"
+    yield f"--model splade={ROOT}/tests/golden/retrieval/splade.bert"
     yield f"--model colbert={ROOT}/tests/golden/retrieval/colbert.modernbert"
     yield f"--model nli={ROOT}/tests/golden/retrieval/zero_shot.bert"
 

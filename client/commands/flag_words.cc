@@ -100,7 +100,6 @@ constexpr std::pair<std::string_view, std::string_view> kPhrases[] = {
     {"outputs[0]: is multi-vector; ", "--multi-vector: "},
     {"outputs[1]: is multi-vector; ", "--multi-vector: "},
     {"or set truncate", "or give --truncate"},
-    {"GetModel lists its calls", "`trivium models` lists its calls"},
     {"has no source; set text or ids",
      "has no source; write SOURCE<tab>TEXT, with a tab between the two"}};
 

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "server/calls/convert/constraint.h"
 #include "server/calls/convert/head_trace.h"
+#include "server/calls/convert/model_calls.h"
 #include "server/errors/status.h"
 
 namespace trivium {
@@ -32,9 +33,8 @@ absl::Status Generation::Open(Transport* transport) {
   const ServedModel& model = call_->model();
   if (model.model->info().design == Design::kEncoder) {
     return absl::FailedPreconditionError(fmt::format(
-        "the model '{}' has no decoder, so it cannot Generate; GetModel tells "
-        "the calls it serves",
-        model.name));
+        "the model '{}' has no decoder, so it cannot Generate; it serves {}",
+        model.name, NamesOfServedCalls(*model.model)));
   }
   TRIVIUM_ASSIGN_OR_RETURN(job_, ReadGenerate(request_, call_->environment(),
                                               model, call_->alive_check()));

@@ -7,6 +7,8 @@
 #include <numeric>
 #include <optional>
 
+#include "server/calls/convert/model_calls.h"
+
 namespace trivium {
 
 absl::Status CheckHead(const ServedModel& model, std::string_view rpc,
@@ -17,8 +19,8 @@ absl::Status CheckHead(const ServedModel& model, std::string_view rpc,
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(
-      fmt::format("the model '{}' has no head for {}; GetModel lists its calls",
-                  model.name, rpc));
+      fmt::format("the model '{}' has no head for {}; it serves {}", model.name,
+                  rpc, NamesOfServedCalls(*model.model)));
 }
 
 std::vector<float> ToScores(std::span<const float> logits,

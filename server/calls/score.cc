@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "server/calls/convert/model_calls.h"
 #include "server/calls/handlers.h"
 #include "server/calls/unary.h"
 
@@ -32,9 +33,8 @@ class ScoreCall final : public UnaryCall {
     TRIVIUM_RETURN_IF_ERROR(call().Open(transport(), &request_));
     if (model().info().design == Design::kEncoder) {
       return absl::FailedPreconditionError(fmt::format(
-          "the model '{}' has no decoder, so it cannot Score; GetModel tells "
-          "the calls it serves",
-          call().model().name));
+          "the model '{}' has no decoder, so it cannot Score; it serves {}",
+          call().model().name, NamesOfServedCalls(model())));
     }
     TRIVIUM_ASSIGN_OR_RETURN(job_,
                              ReadScore(request_, model(), environment().limits,

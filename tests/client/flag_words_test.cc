@@ -64,9 +64,6 @@ TEST(FlagWordsTest, CallsOfTheApiBecomeCommands) {
   EXPECT_EQ(In("text 1: outputs[0]: is sparse; the model 'a' makes dense "
                "embeddings"),
             "text 1: --sparse: the model 'a' makes dense embeddings");
-  EXPECT_EQ(In("the model 'a' has no head for Tag; GetModel lists its calls"),
-            "the model 'a' has no head for Tag; `trivium models` lists its "
-            "calls");
   EXPECT_EQ(In("chat: is for models without an encoder; send the text as "
                "input (request 7)"),
             "the model takes no chats; `trivium translate` and `trivium "

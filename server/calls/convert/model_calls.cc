@@ -58,6 +58,19 @@ bool ServesCall(const Model& model, Rpc rpc) {
   return true;
 }
 
+std::string NamesOfServedCalls(const Model& model) {
+  std::string names;
+  for (const Rpc rpc : kCallsOfModels) {
+    if (rpc == Rpc::kEncodeStream || rpc == Rpc::kTranslateStream ||
+        !ServesCall(model, rpc)) {
+      continue;
+    }
+    if (!names.empty()) names += ", ";
+    names += RpcName(rpc);
+  }
+  return names;
+}
+
 ModelNeed NeedOf(const v1::EncodeRequest& request) {
   bool dense = false, sparse = false, multi_vector = false;
   for (const int output : request.outputs()) {

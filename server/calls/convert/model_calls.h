@@ -2,6 +2,7 @@
 #define TRIVIUM_SERVER_CALLS_CONVERT_MODEL_CALLS_H_
 
 #include <functional>
+#include <string>
 
 #include "model/model.h"
 #include "server/observability/rpc.h"
@@ -12,6 +13,25 @@ namespace trivium {
 // True if the model can serve such calls. True for calls that are about any
 // model, like GetModel.
 bool ServesCall(const Model& model, Rpc rpc);
+// The calls in which models differ, in the order of the API.
+inline constexpr Rpc kCallsOfModels[] = {Rpc::kEncode,
+                                         Rpc::kEncodeStream,
+                                         Rpc::kTranslate,
+                                         Rpc::kTranslateStream,
+                                         Rpc::kTranslateDocument,
+                                         Rpc::kGenerate,
+                                         Rpc::kScore,
+                                         Rpc::kTokenize,
+                                         Rpc::kDetokenize,
+                                         Rpc::kClassify,
+                                         Rpc::kRerank,
+                                         Rpc::kSimilarity,
+                                         Rpc::kClassifyTokens,
+                                         Rpc::kFillMask,
+                                         Rpc::kAnswer};
+// Those that the model serves, for an error: "Encode, Tokenize, Similarity".
+// Leaves out the streams of calls that are named.
+std::string NamesOfServedCalls(const Model& model);
 
 // True for a model that has what a request needs beside its call. A request
 // that names no model goes to the first such model. Null: it needs nothing.

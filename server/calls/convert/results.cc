@@ -235,12 +235,7 @@ v1::Model ConvertModel(const ServedModel& model, const RequestLimits& limits) {
   out.set_name(model.name);
   out.set_family(info.family);
   out.set_design(ToProto(info.design));
-  for (const Rpc rpc :
-       {Rpc::kEncode, Rpc::kEncodeStream, Rpc::kTranslate,
-        Rpc::kTranslateStream, Rpc::kTranslateDocument, Rpc::kGenerate,
-        Rpc::kScore, Rpc::kTokenize, Rpc::kDetokenize, Rpc::kClassify,
-        Rpc::kRerank, Rpc::kSimilarity, Rpc::kClassifyTokens, Rpc::kFillMask,
-        Rpc::kAnswer}) {
+  for (const Rpc rpc : kCallsOfModels) {
     if (ServesCall(*model.model, rpc)) {
       out.add_calls(std::string(RpcName(rpc)));
     }

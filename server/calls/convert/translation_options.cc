@@ -25,6 +25,7 @@
 #include "absl/strings/match.h"
 #include "base/status.h"
 #include "model/translator_prompts.h"
+#include "server/calls/convert/model_calls.h"
 #include "server/calls/convert/translating_model.h"
 #include "server/errors/status.h"
 #include "server/translation/negation_check.h"
@@ -282,9 +283,9 @@ absl::Status CheckTranslates(const ServedModel& served) {
         served.name));
   }
   return absl::FailedPreconditionError(fmt::format(
-      "the model '{}' is not an encoder-decoder, so it cannot translate; "
-      "GetModel lists the calls that it serves",
-      served.name));
+      "the model '{}' is not an encoder-decoder, so it cannot translate; it "
+      "serves {}",
+      served.name, NamesOfServedCalls(model)));
 }
 
 // INVALID_ARGUMENT for options that a model with a prompt cannot serve.

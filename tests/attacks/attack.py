@@ -33,6 +33,10 @@ import unittest
 import urllib.request
 
 sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
+
+from started_server import ports_of  # noqa: E402
+
 INFERENCE = "/trivium.v1.Inference/"
 
 
@@ -48,19 +52,10 @@ class Server:
             [program, "--listen", "127.0.0.1:0", "--metrics-listen",
              "127.0.0.1:0", "--port-file", ports, "--model", "en-de=" + model,
              *flags], stderr=stderr)
-        give_up = time.monotonic() + 60
-        # "grpc PORT", "metrics PORT" and, where it has one, "http PORT", once
-        # it is ready.
-        count = 2 if "off" in flags else 3
-        while len(self._read(ports).split()) < 2 * count:
-            if self.process.poll() is not None or time.monotonic() > give_up:
-                self.process.kill()
-                raise SystemExit("the server did not get ready")
-            time.sleep(0.01)
-        lines = dict(line.split() for line in self._read(ports).splitlines())
-        self.address = "127.0.0.1:" + lines["grpc"]
-        self.metrics_address = "127.0.0.1:" + lines["metrics"]
-        self.http_address = "127.0.0.1:" + lines.get("http", "0")
+        ports = ports_of(self.process, ports)
+        self.address = "127.0.0.1:" + ports["grpc"]
+        self.metrics_address = "127.0.0.1:" + ports["metrics"]
+        self.http_address = "127.0.0.1:" + ports.get("http", "0")
 
     @staticmethod
     def _read(path):
@@ -87,7 +82,7 @@ class Server:
     def metrics(self):
         """Its figures: {'trivium_held_bytes{kind="requests"}': 0.0, ...}."""
         with urllib.request.urlopen(
-                f"http://{self.metrics_address}/metrics") as page:
+                f"http://{self.metrics_address}/metrics", timeout=60) as page:
             lines = page.read().decode().splitlines()
         return {name: float(value) for name, _, value in
                 (line.rpartition(" ") for line in lines if line[:1] != "#")}

@@ -202,6 +202,7 @@ class Stops(unittest.TestCase):
         """Starts a server, and ends it while clients call it. Returns how many
         calls were answered."""
         server = attack.start_server(("--log-level", "error"))
+        self.addCleanup(server.process.kill)
         expected = translate(server.address)
         with Load(server.address) as load:
             time.sleep(draw.random() / 10)
@@ -239,6 +240,7 @@ class Stops(unittest.TestCase):
             for i in range(1, times + 1):
                 server = attack.start_server(
                     ("--log-level", "error", "--model-root", root))
+                self.addCleanup(server.process.kill)
                 expected = translate(server.address)
                 with WorkOfEveryKind(server.address) as work:
                     time.sleep(draw.random())
@@ -312,6 +314,7 @@ class Clock(unittest.TestCase):
                     "LD_PRELOAD": shim, "JUMPING_CLOCK_FILE": file.name}):
                 server = attack.start_server(
                     ("--log-level", "warn", "--http-listen", "127.0.0.1:0"))
+                self.addCleanup(server.process.kill)
             with mmap.mmap(file.fileno(), 8) as offset, \
                     attack.HonestClient(server.address) as grpcs, \
                     attack.HonestClient(server.http_address, "http") as https:
@@ -330,6 +333,7 @@ class Disk(unittest.TestCase):
         with open("/dev/full", "w", encoding="utf-8") as full:
             server = attack.start_server(
                 ("--audit-log", "/dev/full", "--log-level", "debug"), full)
+            self.addCleanup(server.process.kill)
         for _ in range(20):
             self.assertIn("Apfel", translate(server.address))
         self.assertEqual(server.stop()[0], 0)
@@ -387,6 +391,7 @@ class Disk(unittest.TestCase):
         with tempfile.TemporaryDirectory() as root:
             server = attack.start_server(
                 ("--model-root", root, "--log-level", "error"))
+            self.addCleanup(server.process.kill)
             with grpc.insecure_channel(server.address) as channel:
                 load = channel.unary_unary(
                     MODELS + "LoadModel",

@@ -63,6 +63,7 @@ class UnreadLog(unittest.TestCase):
         reading, writing = os.pipe()
         try:
             server = attack.start_server(("--drain-timeout", "0.5"), writing)
+            self.addCleanup(server.process.kill)
             os.set_blocking(writing, False)
             try:
                 while True:

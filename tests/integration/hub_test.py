@@ -120,6 +120,23 @@ class HubTestCase(unittest.TestCase):
         self.assertEqual(out, "")
         return err.splitlines()[-1], process.returncode
 
+    def wait_until(self, condition, process):
+        """Waits until the condition holds, while the process lives."""
+        give_up = time.monotonic() + 60
+        while not condition():
+            self.assertIsNone(process.poll())
+            self.assertLess(time.monotonic(), give_up)
+            time.sleep(0.01)
+
+    def start_held_pull(self, at):
+        """A pull of a large file, of which it has `at` bytes and gets no more."""
+        self.hub.hold_at = at
+        process = self.start_pull()
+        self.addCleanup(process.kill)
+        self.wait_until(
+            lambda: any(size_of(file) >= at for file in self.incomplete()), process)
+        return process
+
     def repository(self, name="test/tiny"):
         return self.cache / ("models--" + name.replace("/", "--"))
 
@@ -241,16 +258,12 @@ class NetworkTest(HubTestCase):
     def test_a_killed_pull_goes_on(self):
         files = big_model()
         self.hub.add("test/tiny", files)
-        self.hub.seconds_a_piece = 0.02
-        process = self.start_pull()
-        while not any(size_of(file) > 100_000 for file in self.incomplete()):
-            self.assertIsNone(process.poll())
-            time.sleep(0.01)
+        process = self.start_held_pull(100_000)
         process.kill()
         process.communicate()
         [left] = self.incomplete()
         have = left.stat().st_size
-        self.hub.seconds_a_piece = 0
+        self.hub.hold_at = None
         path, err = self.pull()
         self.assertIn("going on after", err)
         self.assertEqual(self.hub.fetched(WEIGHTS)[-1]["Range"], f"bytes={have}-")
@@ -443,15 +456,12 @@ class NetworkTest(HubTestCase):
     def test_a_killed_process_leaves_its_place_to_another(self):
         files = big_model()
         self.hub.add("test/tiny", files)
-        self.hub.seconds_a_piece = 0.05
-        killed = self.start_pull()
-        while not any(size_of(file) > 200_000 for file in self.incomplete()):
-            self.assertIsNone(killed.poll())
-            time.sleep(0.01)
+        killed = self.start_held_pull(200_000)
         other = self.start_pull()
         self.assertIn("waiting for it", other.stderr.readline())
         killed.kill()
         killed.communicate()
+        self.hub.hold_at = None
         out, err = other.communicate(timeout=60)
         self.assertEqual(other.returncode, 0, err)
         self.assertEqual((pathlib.Path(out.strip()) / WEIGHTS).read_bytes(),
@@ -664,9 +674,7 @@ class ServerTest(HubTestCase):
         self.hub.add("test/tiny", big_model())
         self.hub.seconds_a_piece = 1
         server = self.start("--model", "hf:test/tiny")
-        while not self.hub.fetched(WEIGHTS):
-            self.assertIsNone(server.poll())
-            time.sleep(0.05)
+        self.wait_until(lambda: self.hub.fetched(WEIGHTS), server)
         server.send_signal(signal.SIGINT)
         _, err = server.communicate(timeout=30)
         self.assertEqual(server.returncode, 130)

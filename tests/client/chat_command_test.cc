@@ -259,7 +259,7 @@ class TerminalTest : public ChatTest {
     size_t at;
     while ((at = screen_.find(text)) == std::string::npos) {
       char some[256];
-      pollfd ready = {.fd = master_, .events = POLLIN};
+      pollfd ready = {master_, POLLIN, 0};
       const bool came = poll(&ready, 1, /*ms*/ 60'000) == 1;
       const ssize_t count = came ? read(master_, some, sizeof(some)) : 0;
       if (count <= 0) {

@@ -31,6 +31,9 @@ FairQueue::Verdict RunningBatch::CanJoin(const QueuedRequest& request) {
   const BatchTotals::Totals& its = totals_.of(priority);
   bool& lacks_room = lacks_room_[static_cast<int>(priority)];
   const bool new_call = !requests_of_call_.contains(request.call);
+  const bool new_client =
+      interactive && !requests_of_client_.contains(request.request.client);
+  if (only_new_clients_ && interactive && !new_client) return kSkipClient;
   if (!new_call && lacks_room) return kSkip;
   const int64_t encode = sources_.pending_tokens(priority);
   if (encode >= int64_t{kNewCallsBudgets} * options_.encode_budget_tokens) {
@@ -41,8 +44,11 @@ FairQueue::Verdict RunningBatch::CanJoin(const QueuedRequest& request) {
   int64_t rows = its.reserved_rows + request.cost.rows;
   if (interactive && its.requests > 0) rows += totals_.oldest_background_rows();
   int limit = costs_.row_limit().rows();
-  const auto calls = static_cast<int>(requests_of_call_.size());
-  if (new_call && calls < limit / kHeadroomShare) limit = options_.max_rows;
+  const int few = limit / kHeadroomShare;
+  if ((new_call && std::ssize(requests_of_call_) < few) ||
+      (new_client && std::ssize(requests_of_client_) < few)) {
+    limit = options_.max_rows;
+  }
   const auto less_headroom = [new_call](int room) {
     return new_call ? room : room - room / kHeadroomShare;
   };
@@ -62,6 +68,10 @@ FairQueue::Verdict RunningBatch::CanJoin(const QueuedRequest& request) {
     if (blocks <= less_headroom(total_blocks)) return kTake;
   }
   background_waits_ |= !interactive && requests(Priority::kBackground) == 0;
+  if (new_call && interactive && !new_client && overtaken_ < few) {
+    only_new_clients_ = true;
+    return kSkipClient;
+  }
   // Interactive requests wait for a background one that is to join first.
   if (new_call || (!interactive && wants_background())) return kStop;
   lacks_room = true;

@@ -33,7 +33,12 @@ FairQueue::Verdict RunningBatch::CanJoin(const QueuedRequest& request) {
   const bool new_call = !requests_of_call_.contains(request.call);
   const bool new_client =
       interactive && !requests_of_client_.contains(request.request.client);
-  if (only_new_clients_ && interactive && !new_client) return kSkipClient;
+  int limit = costs_.row_limit().rows();
+  const int few = limit / kHeadroomShare;
+  if (only_new_clients_ && interactive) {
+    if (overtaken_ >= few) return kStop;
+    if (!new_client) return kSkipClient;
+  }
   if (!new_call && lacks_room) return kSkip;
   const int64_t encode = sources_.pending_tokens(priority);
   if (encode >= int64_t{kNewCallsBudgets} * options_.encode_budget_tokens) {
@@ -43,8 +48,6 @@ FairQueue::Verdict RunningBatch::CanJoin(const QueuedRequest& request) {
 
   int64_t rows = its.reserved_rows + request.cost.rows;
   if (interactive && its.requests > 0) rows += totals_.oldest_background_rows();
-  int limit = costs_.row_limit().rows();
-  const int few = limit / kHeadroomShare;
   if ((new_call && std::ssize(requests_of_call_) < few) ||
       (new_client && std::ssize(requests_of_client_) < few)) {
     limit = options_.max_rows;

@@ -144,8 +144,8 @@ class Http2Guard {
   size_t OnData(std::string_view payload, absl::Time now);
   absl::Status EndFrame(std::string* to_grpc);
   absl::Status OnHeaders(std::string* to_grpc);
-  // Ends the current frame's stream, whose message finds no room, for the client
-  // at once, and for gRPC with the frame (ResetForGrpc).
+  // Ends the current frame's stream, whose message finds no room, for the
+  // client at once, and for gRPC with the frame (ResetForGrpc).
   void Refuse(const Stream& its);
   // Resets a stream that is closed here, as its client might have done.
   void ResetForGrpc(uint32_t stream, std::string* to_grpc);
@@ -166,7 +166,7 @@ class Http2Guard {
   absl::flat_hash_map<uint32_t, Stream> open_;
   int bare_ = 0;  // open streams without a message
   uint32_t last_stream_ = 0;
-  int heads_ = 0;  // judged in this turn
+  int heads_ = 0;                       // judged in this turn
   std::optional<ClientId> one_client_;  // of the first call
   bool several_clients_ = false;
 

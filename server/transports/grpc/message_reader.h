@@ -49,7 +49,7 @@ class MessageReader {
   uint32_t left_ = 0;    // bytes of the message still to arrive
   bool any_whole_ = false;
   bool paused_ = false;  // the message has waited for room
-  int64_t small_ = 0;  // the message's part of the connection's `small`
+  int64_t small_ = 0;    // the message's part of the connection's `small`
   std::optional<IncomingMessages::Room> room_;
 };
 

@@ -301,6 +301,8 @@ TEST_F(TerminalTest, ContinuesAfterFailures) {
 }
 
 TEST_F(TerminalTest, CtrlCStopsTheAnswerButNotTheProgram) {
+  // A shell's background jobs, such as tests may be, ignore it.
+  const auto before = std::signal(SIGINT, SIG_DFL);
   server_.hang_in_generate = true;
   Start();
   ReadTo("Ctrl-D ends");
@@ -317,6 +319,7 @@ TEST_F(TerminalTest, CtrlCStopsTheAnswerButNotTheProgram) {
               ElementsAre("user: Hi", "assistant: one", "user: More"));
   Type("/quit\n");
   EXPECT_EQ(End(), kExitOk);
+  std::signal(SIGINT, before);
 }
 
 // Keys have their meaning from the prompt on.

@@ -85,11 +85,12 @@ class RunningBatch {
   //   too. So a client whose many calls fill the batch does not make the next
   //   one wait until they end.
   // - While requests are suspended, only newcomers without KV blocks join.
-  // If a new call's request does not fit, no request may overtake it, but for a
-  // bounded number of clients that run nothing here; if a request of a running
-  // call does not fit, no running call may. So each request finds room in the
-  // end, however many rows it needs. For interactive requests, everything that
-  // background ones hold counts as free, except the rows of one of these.
+  // If a new call's request does not fit, no request may overtake it, except
+  // that a bounded number of clients that run nothing here may if it lacks
+  // rows. If a request of a running call does not fit, no running call may
+  // overtake it. So each request finds room in the end, however many rows it
+  // needs. For interactive requests, everything that background ones hold
+  // counts as free, except the rows of one of these.
   FairQueue::Verdict CanJoin(const QueuedRequest& request);
   // Takes `request` unless it throws for lack of memory.
   void Add(std::unique_ptr<QueuedRequest>&& request);
@@ -203,9 +204,9 @@ class RunningBatch {
   std::array<int64_t, kPriorities> waiting_ = {};  // interactive; all
   // A running call's request did not fit since the last RemoveFinished.
   std::array<bool, kPriorities> lacks_room_ = {};
-  // The interactive request of a new call whose client runs others did not fit
-  // since the last RemoveFinished; how often such ones were overtaken since one
-  // of them joined.
+  // An interactive request of a new call, whose client runs others, lacked rows
+  // since the last RemoveFinished. How often such requests were overtaken since
+  // one joined in its turn.
   bool only_new_clients_ = false;
   int overtaken_ = 0;
   // A background request did not fit although none runs.

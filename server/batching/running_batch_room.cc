@@ -57,6 +57,10 @@ FairQueue::Verdict RunningBatch::CanJoin(const QueuedRequest& request) {
   };
   if (rows > less_headroom(limit)) {
     costs_.row_limit().Refused();
+    if (new_call && interactive && !new_client && overtaken_ < few) {
+      only_new_clients_ = true;
+      return kSkipClient;
+    }
   } else if (request.cost.rows == 0) {
     return kTake;
   } else if (its.suspended == 0 && !sequences_.front()->suspended()) {
@@ -71,10 +75,6 @@ FairQueue::Verdict RunningBatch::CanJoin(const QueuedRequest& request) {
     if (blocks <= less_headroom(total_blocks)) return kTake;
   }
   background_waits_ |= !interactive && requests(Priority::kBackground) == 0;
-  if (new_call && interactive && !new_client && overtaken_ < few) {
-    only_new_clients_ = true;
-    return kSkipClient;
-  }
   // Interactive requests wait for a background one that is to join first.
   if (new_call || (!interactive && wants_background())) return kStop;
   lacks_room = true;

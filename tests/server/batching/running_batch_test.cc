@@ -228,7 +228,7 @@ TEST_F(RunningBatchTest, FreesTheRowsOfEndedSamples) {
   Create();
   const auto samples = Add(MakeRequest(Source(3), Samples(8, 60, 3), nullptr));
   const Request one = MakeRequest(Source(3), Greedy(4), nullptr);
-  EXPECT_EQ(CanJoin(one, 2), Verdict::kStop);
+  EXPECT_EQ(CanJoin(one, 2), Verdict::kSkipClient);
   int row_counts = 0;
   int rows = 0;
   while (!batch_->empty()) {

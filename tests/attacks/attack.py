@@ -122,13 +122,20 @@ class OtherWork:
         self._before = self._seconds()
 
     def _seconds(self):
-        """Of all processors, and of these those that were idle or ours."""
+        """Of all processors that are ours to use, and of these those that were idle
+        or ours."""
+        cpus = {f"cpu{cpu}" for cpu in os.sched_getaffinity(0)}
+        whole = idle = 0
         with open("/proc/stat", encoding="utf-8") as file:
-            times = [int(time) for time in file.readline().split()[1:9]]
+            for name, *times in map(str.split, file):
+                if name in cpus:
+                    times = [int(time) for time in times[:8]]
+                    whole += sum(times)
+                    idle += sum(times[3:5])
         tick = os.sysconf("SC_CLK_TCK")
         # of this process, and of its children that have ended
         ours = sum(os.times()[:4]) + self._server.cpu_seconds()
-        return sum(times) / tick, sum(times[3:5]) / tick + ours
+        return whole / tick, idle / tick + ours
 
     def slows_by(self):
         """How many times as long as without others the processors' work takes."""

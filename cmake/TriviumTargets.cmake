@@ -147,6 +147,7 @@ function(trivium_test name)
     trivium_compile_together(${name})
     target_link_libraries(${name} PRIVATE trivium_options ${ARGN}
                           ${trivium_test_libraries} trivium_error_texts
+                          trivium_patience
                           GTest::gmock GTest::gtest_main)
     add_test(NAME ${name} COMMAND ${name}
              WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
@@ -190,7 +191,8 @@ function(trivium_isa_test name)
                  ${PROJECT_SOURCE_DIR}/tests/support/isa_main.cc)
   trivium_compile_together(${name})
   target_link_libraries(${name} PRIVATE trivium_options trivium_kernels
-                        ${ARGN} trivium_error_texts GTest::gmock GTest::gtest)
+                        ${ARGN} trivium_error_texts trivium_patience GTest::gmock
+                        GTest::gtest)
   foreach(isa ${trivium_test_isas})
     add_test(NAME ${name}.${isa} COMMAND ${name} --isa=${isa}
              WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})

@@ -97,7 +97,9 @@ std::unique_ptr<QueuedRequest> Dispatcher::TakeOf(Priority priority, int worker,
         if (!BelowShare(worker, priority)) return FairQueue::Verdict::kStop;
         if (PassOver(worker, &request)) return FairQueue::Verdict::kSkip;
         const FairQueue::Verdict verdict = fits(request);
-        *stopped = verdict == FairQueue::Verdict::kStop;
+        *stopped = verdict == FairQueue::Verdict::kStop ||
+                   verdict == FairQueue::Verdict::kSkipClient ||
+                   (*stopped && verdict != FairQueue::Verdict::kTake);
         return verdict;
       },
       late);

@@ -194,6 +194,7 @@ std::pair<FairQueue::Call*, FairQueue::Verdict> FairQueue::Find(Decide decide) {
       if (call->skipped_in == pass_) continue;
       const Verdict verdict = decide(*call->runs.front().requests.front());
       if (verdict == Verdict::kStop) return {nullptr, verdict};
+      if (verdict == Verdict::kSkipClient) break;
       if (verdict != Verdict::kSkip) return {call, verdict};
       call->skipped_in = pass_;
     }

@@ -30,6 +30,8 @@ namespace trivium {
 //   kDrop   it cannot end before its deadline
 //   kSkip   its call is skipped for the rest of the pass: another worker suits
 //           it better, or there is room only for others
+//   kSkipClient  there is room only for a request of another client, which may
+//           overtake this one
 //   kStop   the pass ends: no other request may overtake this one
 // A turn passes only when a request is taken, and skipped calls earn nothing:
 // otherwise a call that waits for room would earn more than the other calls
@@ -41,7 +43,7 @@ namespace trivium {
 // visits a few calls at a time.
 class FairQueue {
  public:
-  enum class Verdict { kTake, kDrop, kSkip, kStop };
+  enum class Verdict { kTake, kDrop, kSkip, kSkipClient, kStop };
   using Decide = absl::FunctionRef<Verdict(QueuedRequest&)>;
   using Dropped = std::vector<DroppedRequest>;
 

@@ -72,7 +72,16 @@ void RunningBatch::Add(std::unique_ptr<QueuedRequest>&& request) {
   answered_.reserve(answered_.size() + requests);
   sequences_.reserve(requests);
   order_.reserve(requests);
-  const auto [call, is_new] = requests_of_call_.try_emplace(request->call);
+  const auto [client, new_client] =
+      requests_of_client_.try_emplace(request->request.client);
+  const auto [call, is_new] = [&] {
+    try {
+      return requests_of_call_.try_emplace(request->call);
+    } catch (...) {
+      if (new_client) requests_of_client_.erase(client);
+      throw;
+    }
+  }();
   const bool interactive = request->request.priority == Priority::kInteractive;
   int source_slot = -1;
   bool shared = false;
@@ -88,11 +97,14 @@ void RunningBatch::Add(std::unique_ptr<QueuedRequest>&& request) {
   } catch (...) {
     if (source_slot >= 0) sources_.Release(source_slot);
     if (is_new) requests_of_call_.erase(call);
+    if (new_client) requests_of_client_.erase(client);
     throw;
   }
   costs_.row_limit().Joined();
   ++call->second;
+  ++client->second;
   if (interactive) {
+    overtaken_ = only_new_clients_ ? overtaken_ + 1 : 0;
     share_->Began();
   } else {
     background_waits_ = false;
@@ -288,6 +300,8 @@ void RunningBatch::Tell(Sequence* sequence,
   }
   const auto call = requests_of_call_.find(queued.call);
   if (--call->second == 0) requests_of_call_.erase(call);
+  const auto client = requests_of_client_.find(queued.request.client);
+  if (--client->second == 0) requests_of_client_.erase(client);
   answered_.push_back(queued.source_key);  // Add has reserved its place
   sequence->told = true;
   if (sequence->reports_phases()) {
@@ -305,6 +319,7 @@ void RunningBatch::RemoveFinished() {
   std::erase_if(sequences_,
                 [](const auto& sequence) { return sequence->ended(); });
   lacks_room_ = {};
+  only_new_clients_ = false;
   totals_.Recount(sequences_);
   order_.clear();
   for (const std::unique_ptr<Sequence>& sequence : sequences_) {

@@ -81,12 +81,16 @@ class RunningBatch {
   //   largest budget.
   // - The last eighth of rows and KV blocks is for new calls. While few calls
   //   run, new ones may also exceed RowLimit.
+  // - While few clients run, those that run nothing here may exceed RowLimit,
+  //   too. So a client whose many calls fill the batch does not make the next
+  //   one wait until they end.
   // - While requests are suspended, only newcomers without KV blocks join.
-  // If a new call's request does not fit, no request may overtake it; if a
-  // request of a running call does not fit, no running call may. So each
-  // request finds room in the end, however many rows it needs. For interactive
-  // requests, everything that background ones hold counts as free, except the
-  // rows of one of these.
+  // If a new call's request does not fit, no request may overtake it, except
+  // that a bounded number of clients that run nothing here may if it lacks
+  // rows. If a request of a running call does not fit, no running call may
+  // overtake it. So each request finds room in the end, however many rows it
+  // needs. For interactive requests, everything that background ones hold
+  // counts as free, except the rows of one of these.
   FairQueue::Verdict CanJoin(const QueuedRequest& request);
   // Takes `request` unless it throws for lack of memory.
   void Add(std::unique_ptr<QueuedRequest>&& request);
@@ -196,9 +200,15 @@ class RunningBatch {
 
   // State of joining.
   absl::flat_hash_map<CallId, int> requests_of_call_;
+  absl::flat_hash_map<ClientId, int> requests_of_client_;
   std::array<int64_t, kPriorities> waiting_ = {};  // interactive; all
   // A running call's request did not fit since the last RemoveFinished.
   std::array<bool, kPriorities> lacks_room_ = {};
+  // An interactive request of a new call, whose client runs others, lacked rows
+  // since the last RemoveFinished. How often such requests were overtaken since
+  // one joined in its turn.
+  bool only_new_clients_ = false;
+  int overtaken_ = 0;
   // A background request did not fit although none runs.
   bool background_waits_ = false;
 

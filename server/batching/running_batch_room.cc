@@ -31,6 +31,14 @@ FairQueue::Verdict RunningBatch::CanJoin(const QueuedRequest& request) {
   const BatchTotals::Totals& its = totals_.of(priority);
   bool& lacks_room = lacks_room_[static_cast<int>(priority)];
   const bool new_call = !requests_of_call_.contains(request.call);
+  const bool new_client =
+      interactive && !requests_of_client_.contains(request.request.client);
+  int limit = costs_.row_limit().rows();
+  const int few = limit / kHeadroomShare;
+  if (only_new_clients_ && interactive) {
+    if (overtaken_ >= few) return kStop;
+    if (!new_client) return kSkipClient;
+  }
   if (!new_call && lacks_room) return kSkip;
   const int64_t encode = sources_.pending_tokens(priority);
   if (encode >= int64_t{kNewCallsBudgets} * options_.encode_budget_tokens) {
@@ -40,14 +48,19 @@ FairQueue::Verdict RunningBatch::CanJoin(const QueuedRequest& request) {
 
   int64_t rows = its.reserved_rows + request.cost.rows;
   if (interactive && its.requests > 0) rows += totals_.oldest_background_rows();
-  int limit = costs_.row_limit().rows();
-  const auto calls = static_cast<int>(requests_of_call_.size());
-  if (new_call && calls < limit / kHeadroomShare) limit = options_.max_rows;
+  if ((new_call && std::ssize(requests_of_call_) < few) ||
+      (new_client && std::ssize(requests_of_client_) < few)) {
+    limit = options_.max_rows;
+  }
   const auto less_headroom = [new_call](int room) {
     return new_call ? room : room - room / kHeadroomShare;
   };
   if (rows > less_headroom(limit)) {
     costs_.row_limit().Refused();
+    if (new_call && interactive && !new_client && overtaken_ < few) {
+      only_new_clients_ = true;
+      return kSkipClient;
+    }
   } else if (request.cost.rows == 0) {
     return kTake;
   } else if (its.suspended == 0 && !sequences_.front()->suspended()) {

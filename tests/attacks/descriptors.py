@@ -45,12 +45,6 @@ class Descriptors(attack.Attack):
         except OSError:
             return False
 
-    def wait_for(self, condition):
-        give_up = time.monotonic() + 10
-        while not condition():
-            self.assertLess(time.monotonic(), give_up)
-            time.sleep(0.1)
-
     def test_idle_connections(self):
         idle = []
         with self.honest_client() as honest:

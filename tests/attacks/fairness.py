@@ -21,7 +21,7 @@ import time
 
 import attack
 from http2 import (DATA, END_HEADERS, END_STREAM, HEADERS, WINDOW_UPDATE,
-                   Connection, frame, text)
+                   Connection, call_of, frame)
 
 WINDOW = (1 << 31) - 1 - 65535
 SENTENCE = b"Tom bought a red car in Boston. "
@@ -42,12 +42,7 @@ def grpc_call(kind, client):
     field = attack.field(1, words) if method == "Translate" else words
     message = attack.field(2, field)
     message = b"\0" + len(message).to_bytes(4, "big") + message
-    block = (b"\x83\x86" +
-             b"\x04" + text(attack.INFERENCE + method) +
-             b"\x01" + text("x") +
-             b"\x0f\x10" + text("application/grpc") +
-             b"\x00" + text("te") + text("trailers") +
-             b"\x00" + text("x-client") + text(client))
+    block = call_of(client, attack.INFERENCE + method)
     return block, [message[i:i + 16384] for i in range(0, len(message), 16384)]
 
 

@@ -32,6 +32,16 @@ FIRST_CALL = (b"\x83\x86" +  # :method POST, :scheme http
 NEXT_CALL = b"\x83\x86\xc1\xc0\xbf\xbe"
 
 
+def call_of(client, method=METHOD):
+    """The fields of a client's call, none of which is put into the table."""
+    return (b"\x83\x86" +
+            b"\x04" + text(method) +
+            b"\x01" + text("x") +
+            b"\x0f\x10" + text("application/grpc") +
+            b"\x00" + text("te") + text("trailers") +
+            b"\x00" + text("x-client") + text(client))
+
+
 class Connection:
     """A connection that has sent its preface; `acknowledge` says whether it
     takes the server's settings."""
@@ -74,6 +84,23 @@ class Connection:
             if writable:
                 view = view[self.socket.send(view[:1 << 18]):]
         return len(data) - len(view)
+
+    def wait_for_end(self, stream, seconds):
+        """Reads until the server has ended a stream. Returns the streams that it
+        has ended meanwhile; a TimeoutError if that one is not among them in
+        time."""
+        until = time.monotonic() + seconds
+        ended = set()
+        while stream not in ended:
+            self.socket.settimeout(max(0.001, until - time.monotonic()))
+            head = self._exactly(9)
+            payload = self._exactly(int.from_bytes(head[:3], "big"))
+            if head[3] == PING and not head[4] & ACK:
+                self.socket.sendall(frame(PING, ACK, 0, payload))
+            if head[3] == RST_STREAM or (head[3] in (DATA, HEADERS) and
+                                         head[4] & END_STREAM):
+                ended.add(int.from_bytes(head[5:9], "big"))
+        return ended
 
     def close(self):
         self.socket.close()

@@ -8,8 +8,8 @@ import time
 
 import attack
 import grpc
-from http2 import (END_HEADERS, FIRST_CALL, HEADERS, NEXT_CALL, Connection,
-                   frame)
+from http2 import (DATA, END_HEADERS, END_STREAM, FIRST_CALL, HEADERS,
+                   NEXT_CALL, Connection, call_of, frame)
 from trivium.v1 import inference_pb2
 
 LIMIT = 512 << 20
@@ -47,12 +47,9 @@ class Memory(attack.Attack):
                 if name.startswith("trivium_overload_actions_total")}
 
     def wait_for_peace(self):
-        give_up = time.monotonic() + 20
-        while (sum(self.held().values()) > 0 or
-               self.server.resident_bytes() > PEACE):
-            self.assertLess(time.monotonic(), give_up,
-                            (self.held(), self.server.resident_bytes()))
-            time.sleep(0.05)
+        self.wait_for(lambda: sum(self.held().values()) == 0 and
+                      self.server.resident_bytes() <= PEACE,
+                      lambda: (self.held(), self.server.resident_bytes()))
 
     def test_large_requests(self):
         # Who gets so far has more sentences than a call may have.
@@ -66,6 +63,43 @@ class Memory(attack.Attack):
         self.assertLessEqual(self.flood(inference_pb2.SPLIT_NONE),
                              {"OK", "RESOURCE_EXHAUSTED", "CANCELLED",
                               "DEADLINE_EXCEEDED"})
+
+    def test_large_requests_that_never_come_beside_others_of_a_proxy(self):
+        """A connection of two clients. One announces more than there is room for,
+        and sends a byte of each at a time: the other does not wait for it."""
+        def refused():
+            return self.actions()['trivium_overload_actions_total{action="refused"}']
+
+        before = refused()
+        text = attack.field(2, attack.field(1, b"I ate an apple."))
+        honest = b"\0" + len(text).to_bytes(4, "big") + text
+        announced = b"\0" + (4 << 20).to_bytes(4, "big")
+        greedy = set(range(1, 180, 2))
+        stream = 181
+        slowest = 0
+        with Connection(self.server.address) as proxy:
+            for each in greedy:
+                proxy.socket.sendall(
+                    frame(HEADERS, END_HEADERS, each, call_of("attacker")) +
+                    frame(DATA, 0, each, announced))
+            until = attack.deadline()
+            while time.monotonic() < until:
+                begin = time.monotonic()
+                proxy.socket.sendall(
+                    frame(HEADERS, END_HEADERS, stream, call_of("honest")) +
+                    frame(DATA, END_STREAM, stream, honest))
+                greedy -= proxy.wait_for_end(stream, self.PATIENCE_SECONDS)
+                slowest = max(slowest, time.monotonic() - begin)
+                stream += 2
+                for each in greedy:
+                    proxy.socket.sendall(frame(DATA, 0, each, b"x"))
+                time.sleep(0.05)
+        print(f"{self.id()}: {(stream - 181) // 2} honest calls, the slowest "
+              f"{slowest * 1e3:.1f} ms; {refused() - before:.0f} refused", flush=True)
+        self.assertGreater(refused(), before)
+        self.assertLess(slowest, self.MOST_SECONDS * self.slowness
+                        * self.others.slows_by())
+        self.wait_for_peace()
 
     def flood(self, split):
         """400 requests of 4 MB at once beside an honest client; the codes that
@@ -224,7 +258,7 @@ class ManyCalls(attack.Attack):
         self.assert_unharmed(honest)
         # No call, either: one alone would wait for them all.
         self.assertLess(max(honest.seconds), self.MOST_SECONDS * self.slowness
-                        + self.LAGS * honest.lag())
+                        * self.others.slows_by() + self.LAGS * max(honest.lags))
 
 
 attack.main()

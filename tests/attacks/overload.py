@@ -89,10 +89,8 @@ class OverloadAttack(attack.Attack):
 
     def wait_for_ends(self):
         """Calls whose clients gave up end a little later."""
-        give_up = time.monotonic() + 20
-        while self.total(r"trivium_requests_in_flight\{") > 0:
-            self.assertLess(time.monotonic(), give_up)
-            time.sleep(0.01)
+        self.wait_for(
+            lambda: self.total(r"trivium_requests_in_flight\{") == 0)
 
     def test_goodput(self):
         seconds = attack.seconds()

@@ -26,12 +26,6 @@ class Unread(attack.Attack):
         """Bytes of responses that the server has made and nobody has taken."""
         return self.server.metrics()['trivium_held_bytes{kind="responses"}']
 
-    def wait_for(self, condition):
-        give_up = time.monotonic() + 20
-        while not condition():
-            self.assertLess(time.monotonic(), give_up)
-            time.sleep(0.05)
-
     def test_closed_windows(self):
         # A TranslateRequest of four texts.
         text = attack.field(2, attack.field(1, b"I ate an apple."))
@@ -48,9 +42,11 @@ class Unread(attack.Attack):
                                for _ in range(CONNECTIONS)]
                 for connection in connections:
                     connection.send(calls, time.monotonic() + 10)
-                self.wait_for(lambda: self.held() > 10000)
+                # More than the honest client's answer; a slow machine makes
+                # no more before the first ones are given up.
+                self.wait_for(lambda: self.held() > 1000)
                 # The connections stay, their calls do not.
-                self.wait_for(lambda: self.held() < 10000)
+                self.wait_for(lambda: self.held() < 1000)
                 for connection in connections:
                     connection.close()
                 if time.monotonic() > until:
@@ -63,6 +59,7 @@ class UnreadLog(unittest.TestCase):
         reading, writing = os.pipe()
         try:
             server = attack.start_server(("--drain-timeout", "0.5"), writing)
+            self.addCleanup(server.process.kill)
             os.set_blocking(writing, False)
             try:
                 while True:

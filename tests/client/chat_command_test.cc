@@ -259,7 +259,7 @@ class TerminalTest : public ChatTest {
     size_t at;
     while ((at = screen_.find(text)) == std::string::npos) {
       char some[256];
-      pollfd ready = {.fd = master_, .events = POLLIN};
+      pollfd ready = {master_, POLLIN, 0};
       const bool came = poll(&ready, 1, /*ms*/ 60'000) == 1;
       const ssize_t count = came ? read(master_, some, sizeof(some)) : 0;
       if (count <= 0) {
@@ -301,6 +301,8 @@ TEST_F(TerminalTest, ContinuesAfterFailures) {
 }
 
 TEST_F(TerminalTest, CtrlCStopsTheAnswerButNotTheProgram) {
+  // A shell's background jobs, such as tests may be, ignore it.
+  const auto before = std::signal(SIGINT, SIG_DFL);
   server_.hang_in_generate = true;
   Start();
   ReadTo("Ctrl-D ends");
@@ -317,6 +319,7 @@ TEST_F(TerminalTest, CtrlCStopsTheAnswerButNotTheProgram) {
               ElementsAre("user: Hi", "assistant: one", "user: More"));
   Type("/quit\n");
   EXPECT_EQ(End(), kExitOk);
+  std::signal(SIGINT, before);
 }
 
 // Keys have their meaning from the prompt on.

@@ -11,8 +11,11 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+from started_server import ports_of  # noqa: E402
 
 CMAKE = sys.argv[1]
 BUILD, WORK, MODEL = (pathlib.Path(path).resolve() for path in sys.argv[2:5])
@@ -144,9 +147,7 @@ class PackageTest(unittest.TestCase):
              "--port-file", ports, MODEL],
             env={**os.environ, "NOTIFY_SOCKET": ""}, stderr=subprocess.DEVNULL)
         try:
-            while not ports.exists() and server.poll() is None:
-                time.sleep(0.05)
-            address = re.search(r"^address (\S+)", ports.read_text(), re.M)[1]
+            address = ports_of(server, ports)["address"]
             with Consumer(self.client, address, "de") as client, \
                     Consumer(self.engine, MODEL, "de") as engine:
                 engine.read()

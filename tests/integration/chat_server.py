@@ -8,10 +8,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+
+from started_server import ports_of  # noqa: E402
+
 SKIPPED = 77
 PIP = [sys.executable, "-m", "pip", "install", "-q", "--retries", "1", "--timeout", "20"]
 
@@ -120,17 +123,16 @@ class Server:
             [program, "--listen", "127.0.0.1:0", "--metrics-listen", "off",
              "--http-listen", "127.0.0.1:0", "--port-file", ports,
              "--log-level", "warn", *flags])
-        while not ports.exists():
-            if self._process.poll() is not None:
-                raise SystemExit("the server did not start")
-            time.sleep(0.02)
-        self.url = "http://127.0.0.1:" + dict(
-            line.split() for line in ports.read_text().splitlines())["http"]
+        self.ports = ports_of(self._process, ports)
+        self.url = "http://127.0.0.1:" + self.ports["http"]
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
+        self.stop()
+
+    def stop(self):
         self._process.terminate()
         code = self._process.wait(60)
         assert code == 0, code
@@ -160,7 +162,7 @@ class ServerTest(unittest.TestCase):
 
     @classmethod
     def tearDownClass(cls):
-        cls.server.__exit__()
+        cls.server.stop()
         cls.folder.cleanup()
 
 

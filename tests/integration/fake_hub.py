@@ -96,6 +96,7 @@ class FakeHub:
         self.coding = None         # a Content-Encoding that nobody asked for
         self.location = None       # where small files are: a format of `path`
         self.seconds_a_piece = 0
+        self.hold_at = None        # no file goes on after so many bytes, until None
         self.hub, self.store = (self._serve(place) for place in ("hub", "store"))
         self.url, self.store_url = self._url(self.hub), self._url(self.store)
 
@@ -289,6 +290,8 @@ class FakeHub:
                 request.wfile.write(data[at:min(at + PIECE, end)])
                 request.wfile.flush()
                 time.sleep(self.seconds_a_piece)
+                while self.hold_at is not None and at >= self.hold_at:
+                    time.sleep(0.01)
         except OSError:
             pass  # the client has gone
         if cut is not None:

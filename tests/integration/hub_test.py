@@ -21,6 +21,10 @@ import unittest
 from fake_hub import FakeHub, TunnelProxy, blob_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+
+from started_server import ports_of  # noqa: E402
+
 PROGRAMS, PACKAGES = (pathlib.Path(path).absolute() for path in sys.argv[1:3])
 GOLDEN = ROOT / "tests/golden/bert.base"
 WEIGHTS = "model.safetensors"
@@ -115,6 +119,23 @@ class HubTestCase(unittest.TestCase):
         self.assertNotEqual(process.returncode, 0)
         self.assertEqual(out, "")
         return err.splitlines()[-1], process.returncode
+
+    def wait_until(self, condition, process):
+        """Waits until the condition holds, while the process lives."""
+        give_up = time.monotonic() + 60
+        while not condition():
+            self.assertIsNone(process.poll())
+            self.assertLess(time.monotonic(), give_up)
+            time.sleep(0.01)
+
+    def start_held_pull(self, at):
+        """A pull of a large file, of which it has `at` bytes and gets no more."""
+        self.hub.hold_at = at
+        process = self.start_pull()
+        self.addCleanup(process.kill)
+        self.wait_until(
+            lambda: any(size_of(file) >= at for file in self.incomplete()), process)
+        return process
 
     def repository(self, name="test/tiny"):
         return self.cache / ("models--" + name.replace("/", "--"))
@@ -237,16 +258,12 @@ class NetworkTest(HubTestCase):
     def test_a_killed_pull_goes_on(self):
         files = big_model()
         self.hub.add("test/tiny", files)
-        self.hub.seconds_a_piece = 0.02
-        process = self.start_pull()
-        while not any(size_of(file) > 100_000 for file in self.incomplete()):
-            self.assertIsNone(process.poll())
-            time.sleep(0.01)
+        process = self.start_held_pull(100_000)
         process.kill()
         process.communicate()
         [left] = self.incomplete()
         have = left.stat().st_size
-        self.hub.seconds_a_piece = 0
+        self.hub.hold_at = None
         path, err = self.pull()
         self.assertIn("going on after", err)
         self.assertEqual(self.hub.fetched(WEIGHTS)[-1]["Range"], f"bytes={have}-")
@@ -439,15 +456,12 @@ class NetworkTest(HubTestCase):
     def test_a_killed_process_leaves_its_place_to_another(self):
         files = big_model()
         self.hub.add("test/tiny", files)
-        self.hub.seconds_a_piece = 0.05
-        killed = self.start_pull()
-        while not any(size_of(file) > 200_000 for file in self.incomplete()):
-            self.assertIsNone(killed.poll())
-            time.sleep(0.01)
+        killed = self.start_held_pull(200_000)
         other = self.start_pull()
         self.assertIn("waiting for it", other.stderr.readline())
         killed.kill()
         killed.communicate()
+        self.hub.hold_at = None
         out, err = other.communicate(timeout=60)
         self.assertEqual(other.returncode, 0, err)
         self.assertEqual((pathlib.Path(out.strip()) / WEIGHTS).read_bytes(),
@@ -552,11 +566,7 @@ class ServerTest(HubTestCase):
                             f"mine=hf:test/tiny@{commit},precision=f32",
                             "--port-file", ports)
         try:
-            while not ports.exists():
-                self.assertIsNone(server.poll())
-                time.sleep(0.05)
-            port = dict(line.split(" ", 1)
-                        for line in ports.read_text().splitlines())["grpc"]
+            port = ports_of(server, ports)["grpc"]
             for model in ("tiny", "mine"):
                 answer = subprocess.run(
                     [PROGRAMS / "trivium", "encode", "--address",
@@ -571,13 +581,10 @@ class ServerTest(HubTestCase):
         self.assertIn(f'"message":"fetching","file":"{WEIGHTS}"', err)
         self.assertIn("model fetched", err)
 
-    def order(self, ports, *flags):
-        while not ports.exists():
-            time.sleep(0.05)
-        port = dict(line.split(" ", 1) for line in ports.read_text().splitlines())["grpc"]
+    def order(self, port, *flags):
         return subprocess.run(
             [PROGRAMS / "trivium", flags[0], "--address", f"127.0.0.1:{port}", *flags[1:]],
-            capture_output=True, text=True, env=self.environment())
+            capture_output=True, text=True, env=self.environment(), timeout=120)
 
     def test_a_port_in_use_is_told_before_a_model_is_fetched(self):
         self.hub.add("test/tiny", tiny_model())
@@ -604,25 +611,26 @@ class ServerTest(HubTestCase):
         server = self.start("--allow-pull", "someone,Test", "--allow-pull-bytes=500KiB",
                             "--port-file", ports)
         try:
-            loaded = self.order(ports, "models", "--load", "hf:test/tiny")
+            port = ports_of(server, ports)["grpc"]
+            loaded = self.order(port, "models", "--load", "hf:test/tiny")
             self.assertEqual(loaded.returncode, 0, loaded.stderr)
-            answer = self.order(ports, "encode", "--model", "tiny", "word1")
+            answer = self.order(port, "encode", "--model", "tiny", "word1")
             self.assertGreater(len(answer.stdout.split()), 1)
-            self.assertEqual(self.order(ports, "models", "--reload", "tiny").returncode, 0)
+            self.assertEqual(self.order(port, "models", "--reload", "tiny").returncode, 0)
             # An owner that is not allowed, and a model that is too large.
             fetched = len(self.hub.fetched(WEIGHTS))
-            stranger = self.order(ports, "models", "--load", "hf:other/tiny")
+            stranger = self.order(port, "models", "--load", "hf:other/tiny")
             self.assertEqual(stranger.returncode, 1)
             self.assertIn("--allow-pull", stranger.stderr)
-            large = self.order(ports, "models", "--load", "hf:test/big", "--name", "big")
+            large = self.order(port, "models", "--load", "hf:test/big", "--name", "big")
             self.assertEqual(large.returncode, 1)
             self.assertIn("more than 512000 bytes", large.stderr)
-            missing = self.order(ports, "models", "--load", "hf:test/none")
+            missing = self.order(port, "models", "--load", "hf:test/none")
             self.assertEqual(missing.returncode, 1)
             self.assertIn("hf:test/none", missing.stderr)
             self.assertEqual(len(self.hub.fetched(WEIGHTS)), fetched)
             # A path names no folder where there is no --model-root.
-            path = self.order(ports, "models", "--load", str(self.scratch))
+            path = self.order(port, "models", "--load", str(self.scratch))
             self.assertIn("--model-root", path.stderr)
         finally:
             server.send_signal(signal.SIGTERM)
@@ -666,9 +674,7 @@ class ServerTest(HubTestCase):
         self.hub.add("test/tiny", big_model())
         self.hub.seconds_a_piece = 1
         server = self.start("--model", "hf:test/tiny")
-        while not self.hub.fetched(WEIGHTS):
-            self.assertIsNone(server.poll())
-            time.sleep(0.05)
+        self.wait_until(lambda: self.hub.fetched(WEIGHTS), server)
         server.send_signal(signal.SIGINT)
         _, err = server.communicate(timeout=30)
         self.assertEqual(server.returncode, 130)

@@ -43,7 +43,7 @@ class OneModelTest(unittest.TestCase):
         make(folder)
         server = chat_server.Server(chat_server.ServerTest.program,
                                     self.scratch.name, "--model", folder, *flags)
-        self.addCleanup(server.__exit__)
+        self.addCleanup(server.stop)
         return InferenceClient(server.url)
 
     def encoder(self, kind):

@@ -18,9 +18,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+
+from started_server import ports_of  # noqa: E402
+
 PROGRAMS, STUBS, PACKAGES = (pathlib.Path(path).absolute() for path in sys.argv[1:])
 PAGES = [(ROOT / name).read_text(encoding="utf-8")
          for name in ("README.md", "docs/using.md")]
@@ -115,13 +118,9 @@ class Reader:
         print("==", command, flush=True)
         arguments, options = self.shell("exec " + command)
         self.server = subprocess.Popen(arguments, **options)
-        while not (ports.exists() and ports.read_text().startswith("grpc ")):
-            if self.server.poll() is not None:
-                sys.exit("the server did not start")
-            time.sleep(0.02)
-        lines = dict(line.split() for line in ports.read_text().splitlines())
-        self.address = "127.0.0.1:" + lines["grpc"]
-        self.http_address = "127.0.0.1:" + lines.get("http", "0")
+        ports = ports_of(self.server, ports)
+        self.address = "127.0.0.1:" + ports["grpc"]
+        self.http_address = "127.0.0.1:" + ports.get("http", "0")
         self.env["TRIVIUM_ADDRESS"] = self.address
 
     def stop(self):

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/inotify.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,6 +39,8 @@ pid_t Spawn(const std::vector<std::string>& arguments, int in, int out,
   argv.push_back(nullptr);
   const pid_t pid = fork();
   if (pid != 0) return pid;
+  // Ends with the test that started it, however that ends.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (in >= 0) dup2(in, 0);
   if (out >= 0) dup2(out, 1);
   if (err >= 0) dup2(err, 2);

@@ -1,40 +1,17 @@
 """Tests a real server with Triton's Python client, which uses KServe's protocol.
 
-triton_client.py SERVER MODEL PACKAGES: the server's program, the embedded
-model, and a folder that keeps the packages from pip. Exits with 77, which skips
-the test, if `tritonclient` was not fetched before and cannot be fetched.
+triton_client.py SERVER MODEL PACKAGES: see begin() of chat_server.py.
 """
 
 import asyncio
-import pathlib
 import shutil
-import subprocess
 import sys
-import tempfile
-import time
 import unittest
 
-SKIPPED = 77
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-SERVER, MODEL, PACKAGES = (pathlib.Path(path).absolute() for path in sys.argv[1:4])
+import chat_server
+from chat_server import ROOT
+
 TEXT = "The house is big."
-
-
-def have_packages():
-    done = PACKAGES / "done"
-    if done.exists():
-        return True
-    installed = subprocess.run(
-        [sys.executable, "-m", "pip", "install", "-q", "--retries", "1",
-         "--timeout", "20", "--target", PACKAGES, "--upgrade",
-         "tritonclient[grpc]"],
-        check=False, capture_output=True, text=True)
-    if installed.returncode != 0:
-        print("skipped, as pip could not install tritonclient:",
-              (installed.stderr.strip().splitlines() or [""])[-1])
-        return False
-    done.touch()
-    return True
 
 
 def text_input(module, texts, shape=None):
@@ -45,34 +22,23 @@ def text_input(module, texts, shape=None):
     return tensor
 
 
-class TritonClientTest(unittest.TestCase):
+class TritonClientTest(chat_server.ServerTest):
     @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        scratch = pathlib.Path(cls.folder.name)
+    def flags(cls, scratch):
         shutil.copytree(ROOT / "tests/golden/sentences/qwen3.embedding",
                         scratch / "models/vectors")
-        ports = scratch / "ports"
-        cls.server = subprocess.Popen(
-            [SERVER, "--listen", "127.0.0.1:0", "--http-listen", "off",
-             "--metrics-listen", "off",
-             "--port-file", ports, "--log-level", "warn",
-             "--model-root", scratch / "models", "--model", f"en-de={MODEL}"])
-        while not ports.exists():
-            if cls.server.poll() is not None:
-                raise SystemExit("the server did not start")
-            time.sleep(0.02)
-        port = dict(line.split() for line in ports.read_text().splitlines())["grpc"]
-        cls.address = f"127.0.0.1:{port}"
+        return ["--model-root", scratch / "models", "--model", f"en-de={cls.embedded}"]
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.address = "127.0.0.1:" + cls.server.ports["grpc"]
         cls.client = triton.InferenceServerClient(cls.address)
 
     @classmethod
     def tearDownClass(cls):
         cls.client.close()
-        cls.server.terminate()
-        code = cls.server.wait(60)
-        cls.folder.cleanup()
-        assert code == 0, code
+        super().tearDownClass()
 
     def test_server(self):
         self.assertTrue(self.client.is_server_live())
@@ -159,9 +125,7 @@ class TritonClientTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if not have_packages():
-        sys.exit(SKIPPED)
-    sys.path.insert(0, str(PACKAGES))
+    chat_server.begin("tritonclient[grpc]")
     import numpy as np
     import tritonclient.grpc as triton
     import tritonclient.grpc.aio as aio

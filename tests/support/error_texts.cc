@@ -13,6 +13,7 @@ namespace {
 // Tests run in the root of the sources.
 constexpr char kFile[] = "tests/error_texts.txt";
 constexpr char kUpdate[] = "TRIVIUM_UPDATE_ERROR_TEXTS";
+constexpr std::string_view kTemporary = "/tmp/";
 
 std::set<std::string>& KnownTexts() {
   static std::set<std::string>* const known = [] {
@@ -59,10 +60,23 @@ size_t EndOfNumber(std::string_view text, size_t at) {
   return at;
 }
 
+// Returns the text with temporary files in /tmp, where they are without TMPDIR.
+std::string WithDefaultTempDir(std::string_view text) {
+  std::string moved(text);
+  const std::string folder = testing::TempDir();
+  if (folder == kTemporary) return moved;
+  for (size_t at = 0; (at = moved.find(folder, at)) != moved.npos;) {
+    moved.replace(at, folder.size(), kTemporary);
+    at += kTemporary.size();
+  }
+  return moved;
+}
+
 }  // namespace
 
-std::string NormalizedErrorText(std::string_view text) {
-  constexpr std::string_view kTemporary = "/tmp/";
+std::string NormalizedErrorText(std::string_view original) {
+  const std::string text_in_tmp = WithDefaultTempDir(original);
+  const std::string_view text = text_in_tmp;
   // As servers and clients name a request: "(request ID)", "[request ID]".
   constexpr std::string_view kRequest = "request ";
   std::string out;

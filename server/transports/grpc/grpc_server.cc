@@ -66,7 +66,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Create(
     return absl::InternalError("gRPC's server did not start");
   }
   server->incoming_ = std::make_unique<IncomingMessages>(
-      overload, environment.metrics, receive);
+      overload, environment.metrics, receive, NoRoomRefusal(environment));
   server->open_calls_ =
       std::make_unique<OpenCalls>(overload->limit_bytes(), environment.metrics);
   auto relay = Relay::Create(

@@ -67,7 +67,12 @@ void AppendHeaders(uint32_t stream, uint8_t flags, std::string_view block,
                    std::string* out);
 // Codes of RST_STREAM (section 7). kNoError: the answer is complete. kRefused:
 // nothing was done, and the client may try again.
-enum class ResetCode : uint32_t { kNoError = 0, kRefused = 7 };
+enum class ResetCode : uint32_t {
+  kNoError = 0,
+  kRefused = 7,
+  kCancel = 8,
+  kEnhanceYourCalm = 11,  // gRPC's clients make it RESOURCE_EXHAUSTED
+};
 // Append RST_STREAM, and WINDOW_UPDATE of the connection.
 void AppendReset(uint32_t stream, ResetCode code, std::string* out);
 void AppendWindowUpdate(uint32_t bytes, std::string* out);

@@ -124,6 +124,7 @@ absl::Status Http2Guard::OnClientFrame(const FrameHead& head,
         "a frame of another kind inside a header block");
   }
   if (IsHeaders(head)) return BeginHeaders(head);
+  refused_ = false;
   passes_ = head.stream == 0 || open_.contains(head.stream);
   if (passes_) AppendHead(head, to_grpc);
   switch (head.type) {
@@ -204,11 +205,37 @@ size_t Http2Guard::OnData(std::string_view payload, absl::Time now) {
     if (its.call != nullptr) its.call->OnWhole();
   }
   data_ -= passing;
-  return passing < data ? passing : payload.size();
+  if (passing == data) return payload.size();
+  if (!several_clients_ || !its.messages.lacks_room()) return passing;
+  Refuse(its);
+  return payload.size();
+}
+
+void Http2Guard::Refuse(const Stream& its) {
+  const uint32_t stream = client_.head().stream;
+  // gRPC answers no call before its message.
+  const bool may_answer = its.bare && table_settled_;
+  if (may_answer) {
+    AppendHeaders(stream, kEndStream, incoming_->refusal(), &said_);
+  }
+  AppendReset(stream,
+              may_answer ? ResetCode::kNoError : ResetCode::kEnhanceYourCalm,
+              &said_);
+  incoming_->OnRefused();
+  Close(stream);
+  refused_ = true;
+}
+
+void Http2Guard::ResetForGrpc(uint32_t stream, std::string* to_grpc) {
+  AppendReset(stream, ResetCode::kCancel, to_grpc);
+  balance_ -= kResetCost;
+  resets_->OnReset(balance_at_);
+  waits_for_resets_ = resets_->Full(balance_at_);
 }
 
 absl::Status Http2Guard::EndFrame(std::string* to_grpc) {
   const FrameHead& head = client_.head();
+  if (std::exchange(refused_, false)) ResetForGrpc(head.stream, to_grpc);
   if (!IsHeaders(head)) return absl::OkStatus();
   if (head.type == kHeaders && !Unpad(head, &block_)) {
     return absl::InvalidArgumentError("HEADERS with more padding than payload");
@@ -229,6 +256,8 @@ absl::Status Http2Guard::OnHeaders(std::string* to_grpc) {
     ++heads_;
     Judgement judgement;
     if (judge_) judgement = judge_(&*fields, /*may_refuse=*/table_settled_);
+    if (!one_client_) one_client_ = judgement.client;
+    several_clients_ = several_clients_ || judgement.client != *one_client_;
     if (judgement.refusal) {
       AppendHeaders(stream, kEndStream, *judgement.refusal, &said_);
       // Tells the client not to send the rest of the request.

@@ -35,7 +35,9 @@ namespace trivium {
 //   - A connection that has many calls without a message begins the next ones
 //     at a bounded rate (BareCalls).
 //   - A large request message is read when there is memory for it
-//     (IncomingMessages).
+//     (IncomingMessages). If there is none, the connection waits; if it carries
+//     several clients, as a proxy's may, the call is refused instead, so that
+//     they do not wait for one of them.
 //   - A call begins when it is its client's turn (CallTurns).
 //   - A header block has at most kMaxHeaderBytes, and kMaxFieldBytes when it is
 //     unpacked; a connection has at most max_streams open streams. Exceeding a
@@ -83,6 +85,7 @@ class Http2Guard {
     std::unique_ptr<OpenCalls::Place> place = nullptr;
     // Null: the call needs no turn to begin.
     std::unique_ptr<CallTurns::Turn> turn = nullptr;
+    ClientId client = 0;
   };
   // Judges a call by its header fields. It may change them; gRPC gets the
   // result. `may_refuse`: an answer may be sent now.
@@ -141,6 +144,11 @@ class Http2Guard {
   size_t OnData(std::string_view payload, absl::Time now);
   absl::Status EndFrame(std::string* to_grpc);
   absl::Status OnHeaders(std::string* to_grpc);
+  // Ends the current frame's stream, whose message finds no room, for the
+  // client at once, and for gRPC with the frame (ResetForGrpc).
+  void Refuse(const Stream& its);
+  // Resets a stream that is closed here, as its client might have done.
+  void ResetForGrpc(uint32_t stream, std::string* to_grpc);
   void OnServerFrame(const FrameHead& head);
   // Returns true if the stream was open.
   bool Close(uint32_t stream);
@@ -158,10 +166,13 @@ class Http2Guard {
   absl::flat_hash_map<uint32_t, Stream> open_;
   int bare_ = 0;  // open streams without a message
   uint32_t last_stream_ = 0;
-  int heads_ = 0;  // judged in this turn
+  int heads_ = 0;                       // judged in this turn
+  std::optional<ClientId> one_client_;  // of the first call
+  bool several_clients_ = false;
 
   // The client's current frame.
   bool passes_ = false;         // gRPC gets it
+  bool refused_ = false;        // DATA: its stream ends with it (Refuse)
   bool padding_next_ = false;   // DATA: the next byte is the padding's length
   size_t data_ = 0;             // DATA: bytes before the padding
   int64_t small_messages_ = 0;  // bytes (MessageReader)

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/time/time.h"
@@ -48,19 +49,24 @@ class IncomingMessages {
   };
 
   // `overload` and `metrics` outlive it. gRPC does not keep messages of more
-  // than `max_message_bytes`, so they need no room.
+  // than `max_message_bytes`, so they need no room. `refusal` is the header
+  // block that answers a call whose message finds no room and cannot wait.
   IncomingMessages(OverloadManager* overload, Metrics* metrics,
-                   int64_t max_message_bytes)
+                   int64_t max_message_bytes, std::string refusal)
       : overload_(overload),
         metrics_(metrics),
-        max_message_bytes_(max_message_bytes) {}
+        max_message_bytes_(max_message_bytes),
+        refusal_(std::move(refusal)) {}
 
   // Returns nothing if there is no room now.
   std::optional<Room> Reserve(int64_t bytes, absl::Time now);
   // Forgets reservations that are too old.
   void Expire(absl::Time now);
 
+  const std::string& refusal() const { return refusal_; }
+
   void OnPaused() { metrics_->OnOverload("paused"); }
+  void OnRefused() { metrics_->OnOverload("refused"); }
 
  private:
   void Release(int64_t bytes, int64_t second);
@@ -69,6 +75,7 @@ class IncomingMessages {
   OverloadManager* const overload_;
   Metrics* const metrics_;
   const int64_t max_message_bytes_;
+  const std::string refusal_;
   int64_t incoming_ = 0;  // the sum of reserved_
   // Bytes reserved in each second from oldest_ on, at second % kLastsSeconds.
   std::array<int64_t, kLastsSeconds> reserved_{};

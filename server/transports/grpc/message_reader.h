@@ -31,6 +31,8 @@ class MessageReader {
               IncomingMessages* incoming, int64_t* small,
               absl::FunctionRef<bool()> may_begin);
 
+  // True if Read stopped because there is no room.
+  bool lacks_room() const { return paused_ && !room_ && small_ == 0; }
   // True once the first message has passed.
   bool any_whole() const { return any_whole_; }
 
@@ -46,8 +48,8 @@ class MessageReader {
   uint32_t length_ = 0;  // as far as the head has arrived
   uint32_t left_ = 0;    // bytes of the message still to arrive
   bool any_whole_ = false;
-  bool paused_ = false;
-  int64_t small_ = 0;  // the message's part of the connection's `small`
+  bool paused_ = false;  // the message has waited for room
+  int64_t small_ = 0;    // the message's part of the connection's `small`
   std::optional<IncomingMessages::Room> room_;
 };
 

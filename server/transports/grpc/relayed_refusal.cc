@@ -9,6 +9,7 @@
 
 #include "absl/strings/escaping.h"
 #include "server/calls/call.h"
+#include "server/errors/status.h"
 #include "server/limits/client_id.h"
 #include "server/limits/early_refusal.h"
 #include "server/limits/priority.h"
@@ -19,6 +20,7 @@ namespace {
 
 constexpr std::string_view kContentType = "application/grpc";
 constexpr size_t kMaxTimeoutDigits = 8;
+constexpr absl::Duration kComeBack = absl::Seconds(1);
 
 std::optional<Rpc> FindRpc(std::string_view path) {
   if (!path.starts_with('/')) return std::nullopt;
@@ -108,6 +110,16 @@ std::optional<absl::Duration> ParseTimeout(std::string_view value) {
   }
 }
 
+std::string NoRoomRefusal(const Environment& environment) {
+  return ToBlock(
+      environment, /*load_asked=*/"",
+      {WithRetry(absl::ResourceExhaustedError(
+                     "the server has no memory for a request of this size now; "
+                     "send it again later"),
+                 kComeBack),
+       ""});
+}
+
 Http2Guard::Judgement JudgeRelayed(const Environment& environment,
                                    OpenCalls* open_calls, CallTurns* turns,
                                    const Relay::Origin& origin, bool may_refuse,
@@ -132,7 +144,8 @@ Http2Guard::Judgement JudgeRelayed(const Environment& environment,
     return ToBlock(environment, field(kLoadFormatKey), ending);
   };
   Http2Guard::Judgement judgement;
-  auto place = open_calls->Admit(ClientOf(context));
+  judgement.client = ClientOf(context);
+  auto place = open_calls->Admit(judgement.client);
   if (!place.ok()) {
     judgement.reset = true;
     if (may_refuse) {
@@ -158,8 +171,9 @@ Http2Guard::Judgement JudgeRelayed(const Environment& environment,
         CheckEarly(environment.batcher, environment.limits, *rpc, context,
                    environment.clock->Now());
     if (!status.ok()) {
-      return {.refusal =
-                  to_block(EndEarly(environment, *rpc, context, status))};
+      judgement.refusal =
+          to_block(EndEarly(environment, *rpc, context, status));
+      return judgement;
     }
   }
   if (!context.access.ok()) return judgement;  // its handler refuses it
@@ -169,7 +183,7 @@ Http2Guard::Judgement JudgeRelayed(const Environment& environment,
   fields->push_back({std::string(kInTransitField), fmt::format("{}", id)});
   if (BeginsWithItsRequest(*rpc)) {
     judgement.turn = std::make_unique<CallTurns::Turn>(
-        turns, id, ClientOf(context), origin.connection);
+        turns, id, judgement.client, origin.connection);
   }
   return judgement;
 }

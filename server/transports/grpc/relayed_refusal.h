@@ -31,6 +31,10 @@ Http2Guard::Judgement JudgeRelayed(const Environment& environment,
                                    const Relay::Origin& origin, bool may_refuse,
                                    HeaderFields* fields);
 
+// Returns the header block that refuses a call whose message finds no room
+// (IncomingMessages).
+std::string NoRoomRefusal(const Environment& environment);
+
 // Parses the value of grpc-timeout ("200m" is 0.2 s). Nothing if it is not
 // valid.
 std::optional<absl::Duration> ParseTimeout(std::string_view value);

@@ -14,7 +14,8 @@ import unittest
 sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-sys.path[:0] = [str(ROOT / "client" / "python"), str(HERE)]
+sys.path[:0] = [str(ROOT / "client" / "python"), str(ROOT / "tests" / "support"),
+                str(HERE)]
 
 try:
     import google.protobuf  # noqa: F401

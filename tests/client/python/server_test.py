@@ -9,7 +9,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 import zipfile
 
@@ -28,6 +27,7 @@ from make_documents import (
     text,
     xliff,
 )
+from started_server import ports_of
 from trivium import translate_command
 
 
@@ -56,11 +56,7 @@ class Server:
              "--metrics-listen", "off",
              "--port-file", ports, "--log-level", "warn",
              "--model-root", pathlib.Path(model).parent, "en-de=" + model])
-        while not (ports.exists() and ports.read_text().startswith("grpc ")):
-            if self.process.poll() is not None:
-                raise SystemExit("the server did not get ready")
-            time.sleep(0.02)
-        self.address = "127.0.0.1:" + ports.read_text().split()[1]
+        self.address = "127.0.0.1:" + ports_of(self.process, ports)["grpc"]
 
     def stop(self):
         self.process.terminate()

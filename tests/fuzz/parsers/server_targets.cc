@@ -105,7 +105,7 @@ void RunHttp2Guard(std::string_view bytes) {
                            .memory = [] { return int64_t{0}; },
                            .trim = [] {}},
                           metrics, /*watch=*/false);
-  IncomingMessages incoming(overload, metrics, 8 << 20);
+  IncomingMessages incoming(overload, metrics, 8 << 20, "no room");
   ResetStreams resets;
   absl::Time now = absl::UnixEpoch() + absl::Hours(1);
   BareCalls bare_calls(now);

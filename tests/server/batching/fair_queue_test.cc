@@ -108,6 +108,20 @@ TEST_F(FairQueueTest, ASkippedCallWaitsForTheNextPassAndKeepsWhatItEarned) {
   EXPECT_EQ(Dequeue(), 3u);
 }
 
+TEST_F(FairQueueTest, RequestsOfOtherClientsOvertakeASkippedClient) {
+  const auto skip_client = [](QueuedRequest& request) {
+    return request.request.client == 1 ? Verdict::kSkipClient : Verdict::kTake;
+  };
+  PushOf(1, 1, 50);
+  PushOf(1, 2, 50);
+  PushOf(2, 3, 50);
+  queue_.BeginPass();
+  EXPECT_EQ(queue_.Dequeue(skip_client)->call, 3u);
+  EXPECT_EQ(queue_.Dequeue(skip_client), nullptr);
+  EXPECT_EQ(Dequeue(), 1u);
+  EXPECT_EQ(Dequeue(), 2u);
+}
+
 TEST_F(FairQueueTest, NoRequestOvertakesAStop) {
   Push(1, 50);
   Push(2, 50);

@@ -109,11 +109,65 @@ TEST_F(RunningBatchTest, KeepsHeadroomForNewCalls) {
   }
   EXPECT_EQ(CanJoin(request, 1), Verdict::kSkip);
   EXPECT_EQ(CanJoin(request, 2), Verdict::kTake);
-  // Two rows are left: a new call that needs more stops the pass.
+  // Two rows are left. A new call that needs more is overtaken by no call of
+  // its client.
   EXPECT_EQ(CanJoin(MakeRequest(Source(3), Beams(3, 10), nullptr), 2),
-            Verdict::kStop);
+            Verdict::kSkipClient);
+  EXPECT_EQ(CanJoin(request, 3), Verdict::kSkipClient);
   RunAll();
   EXPECT_EQ(CanJoin(request, 1), Verdict::kTake);
+}
+
+// Where one client's calls are as many as the best number of rows, another one
+// does not wait until they end.
+TEST_F(RunningBatchTest, FewClientsThatRunNothingExceedTheRowLimit) {
+  constexpr ClientId kGreedy = 1;
+  constexpr int kLimit = 64, kFew = kLimit / 8;
+  puppets_.options.end_bias = -100;
+  Create();
+  std::vector<std::shared_ptr<RecordingObserver>> kept;
+  Request request = MakeRequest(Source(3), Greedy(10), nullptr);
+  CallId call = 1;
+  const auto join = [&](ClientId client) {
+    request.client = client;
+    const Verdict verdict = CanJoin(request, call);
+    if (verdict == Verdict::kTake) kept.push_back(Add(request, call));
+    ++call;
+    return verdict;
+  };
+  for (int i = 0; i < kLimit; ++i) ASSERT_EQ(join(kGreedy), Verdict::kTake);
+  EXPECT_EQ(join(kGreedy), Verdict::kSkipClient);
+  for (ClientId client = 2; client <= kFew; ++client) {
+    EXPECT_EQ(join(client), Verdict::kTake);
+    EXPECT_EQ(join(client), Verdict::kSkipClient) << "it runs one now";
+  }
+  EXPECT_EQ(join(kFew + 1), Verdict::kStop);
+  RunAll();
+  EXPECT_EQ(join(kGreedy), Verdict::kTake);
+  RunAll();
+}
+
+TEST_F(RunningBatchTest, ARequestThatNeedsManyRowsIsOvertakenAFewTimes) {
+  options_.max_rows = 32;
+  constexpr int kFew = 32 / 8;
+  puppets_.options.end_bias = -100;
+  Create();
+  std::vector<std::shared_ptr<RecordingObserver>> kept;
+  Request request = MakeRequest(Source(3), Greedy(10), nullptr);
+  request.client = 1;
+  CallId call = 1;
+  for (; call <= 20; ++call) kept.push_back(Add(request, call));
+  Request wide = MakeRequest(Source(3), Beams(16, 10), nullptr);
+  wide.client = 1;
+  EXPECT_EQ(CanJoin(wide, ++call), Verdict::kSkipClient);
+  for (int i = 0; i < kFew; ++i) {
+    ++request.client;
+    EXPECT_EQ(CanJoin(request, ++call), Verdict::kTake);
+    kept.push_back(Add(request, call));
+  }
+  ++request.client;
+  EXPECT_EQ(CanJoin(request, ++call), Verdict::kStop);
+  RunAll();
 }
 
 TEST_F(RunningBatchTest, PacesNewcomersByTheEncodeBudget) {
@@ -174,7 +228,7 @@ TEST_F(RunningBatchTest, FreesTheRowsOfEndedSamples) {
   Create();
   const auto samples = Add(MakeRequest(Source(3), Samples(8, 60, 3), nullptr));
   const Request one = MakeRequest(Source(3), Greedy(4), nullptr);
-  EXPECT_EQ(CanJoin(one, 2), Verdict::kStop);
+  EXPECT_EQ(CanJoin(one, 2), Verdict::kSkipClient);
   int row_counts = 0;
   int rows = 0;
   while (!batch_->empty()) {

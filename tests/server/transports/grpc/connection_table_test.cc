@@ -53,7 +53,7 @@ class ConnectionTableTest : public testing::Test {
                              .trim = [] {}},
                             &metrics_,
                             /*watch=*/false};
-  IncomingMessages incoming_{&overload_, &metrics_, 8 << 20};
+  IncomingMessages incoming_{&overload_, &metrics_, 8 << 20, "no room"};
   UniqueFd epoll_{epoll_create1(EPOLL_CLOEXEC)};
   CallTurns turns_{16};
   ConnectionTable table_{epoll_.get(), &bare_calls_, &turns_, &metrics_,

@@ -78,6 +78,7 @@ class Http2GuardTest : public testing::Test {
     return Http2Guard(kMaxStreams, now_, &resets_, &bare_calls_, &incoming_,
                       [this](HeaderFields* fields, bool may_refuse) {
                         Http2Guard::Judgement judgement;
+                        judgement.client = client_;
                         if (may_refuse) judgement.refusal = answer_;
                         if (!judgement.refusal) {
                           judgement.call = std::make_unique<CallInTransit>(
@@ -111,13 +112,14 @@ class Http2GuardTest : public testing::Test {
                                      .trim = [] {}},
                                     &metrics_,
                                     /*watch=*/false};
-  IncomingMessages incoming_{&overload_, &metrics_, 50 << 20};
+  IncomingMessages incoming_{&overload_, &metrics_, 50 << 20, "no room"};
   ResetStreams resets_;
   BareCalls bare_calls_{now_};
   PuppetBatcher batcher_;
   std::string to_grpc_;
   HeaderFields seen_;                  // of the last call that was judged
   std::optional<std::string> answer_;  // what refuses calls
+  ClientId client_ = 0;                // of the next call
   Http2Guard guard_ = NewGuard();
 };
 
@@ -438,6 +440,49 @@ TEST_F(Http2GuardTest, LargeMessagesWaitForMemory) {
   SetMemory(kLimit / 2);
   EXPECT_EQ(Client(rest), rest.size());
   EXPECT_EQ(incoming(), 0);
+}
+
+// As a proxy's: what waits for room would hold up the other clients.
+TEST_F(Http2GuardTest, WithoutRoomACallBesideAnotherClientsIsRefused) {
+  // gRPC has answered a call, so answers may come before its own.
+  Server(Frame(kSettings, 0, 0) + Frame(kHeaders, kEndHeaders, 99));
+  Client(Frame(kHeaders, kEndHeaders, 1));
+  client_ = 1;
+  Client(Frame(kHeaders, kEndHeaders, 3));
+  SetMemory(kLimit);
+  const std::string refused = Data(1, Message(20000) + std::string(9000, 'x'));
+  EXPECT_EQ(Client(refused), refused.size());
+  // gRPC gets the frame's rest, and drops it with the stream.
+  std::string reset;
+  AppendReset(1, ResetCode::kCancel, &reset);
+  EXPECT_EQ(to_grpc_, refused + reset);
+  EXPECT_EQ(incoming(), 0);
+  EXPECT_EQ(guard_.open_streams(), 1u);
+  std::string answer;
+  AppendHeaders(1, kEndStream, "no room", &answer);
+  AppendReset(1, ResetCode::kNoError, &answer);
+  EXPECT_EQ(Server(""), answer);
+  // What was on its way passes no more, and its window is returned.
+  const std::string late = Data(1, std::string(9000, 'x'));
+  EXPECT_EQ(Client(late), late.size());
+  EXPECT_EQ(to_grpc_, "");
+  const std::string small = Data(3, Message(1) + "x");
+  EXPECT_EQ(Client(small), small.size());
+  EXPECT_EQ(to_grpc_, small);
+}
+
+// gRPC may have begun to answer it.
+TEST_F(Http2GuardTest, WithoutRoomACallThatHasBegunIsReset) {
+  Server(Frame(kSettings, 0, 0));
+  Client(Frame(kHeaders, kEndHeaders, 1) + Data(1, Message(1) + "x"));
+  client_ = 1;
+  Client(Frame(kHeaders, kEndHeaders, 3));
+  SetMemory(kLimit);
+  const std::string refused = Data(1, Message(20000) + std::string(9000, 'x'));
+  EXPECT_EQ(Client(refused, 1000), refused.size());
+  std::string reset;
+  AppendReset(1, ResetCode::kEnhanceYourCalm, &reset);
+  EXPECT_EQ(Server(""), reset);
 }
 
 TEST_F(Http2GuardTest, OnlyManySmallMessagesWait) {

@@ -102,7 +102,7 @@ class RelayTest : public testing::Test {
                              .trim = [] {}},
                             &metrics_,
                             /*watch=*/false};
-  IncomingMessages incoming_{&overload_, &metrics_, 8 << 20};
+  IncomingMessages incoming_{&overload_, &metrics_, 8 << 20, "no room"};
   Mutex mutex_;
   CondVar changed_;
   std::deque<UniqueFd> accepted_ ABSL_GUARDED_BY(mutex_);

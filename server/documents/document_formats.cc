@@ -49,6 +49,9 @@ constexpr DocumentFormat kFormats[] = {
     {"vtt", "text/vtt", ".vtt", ReadVtt},
     {"xliff", "application/xliff+xml", ".xlf .xliff", ReadXliff,
      kRetranslateOption},
+    {"xlsx",
+     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+     ".xlsx", ReadXlsx},
     {"xml", "application/xml", ".xml", ReadXml, 0, DocumentMarkup::kXml},
 };
 

@@ -39,6 +39,9 @@ ReadDocumentFormat ReadXliff;
 ReadDocumentFormat ReadDocx;
 // PresentationML: paragraphs of slides and their notes.
 ReadDocumentFormat ReadPptx;
+// SpreadsheetML: strings of cells, in lines; text in drawings and charts. The
+// names of a table's columns stay.
+ReadDocumentFormat ReadXlsx;
 // OpenDocument (text, spreadsheets, presentations): paragraphs, with those of
 // headers, footers and notes. Of cells only those that have text by themselves.
 ReadDocumentFormat ReadOpenDocument;

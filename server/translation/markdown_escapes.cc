@@ -12,17 +12,22 @@ namespace {
 
 class Escapes {
  public:
-  explicit Escapes(std::string_view text) : text_(text) {}
+  // `end` is that of the span.
+  Escapes(std::string_view text, size_t end, PlainMarks plain)
+      : text_(text), end_(end), plain_(plain) {}
 
   // True if the character at `at` needs a backslash.
   bool Needs(size_t at) const {
     switch (text_[at]) {
       case '\\':
+        return at + 1 == end_ || absl::ascii_ispunct(After(at));
       case '`':
+        return true;
       case '[':
       case ']':
+        return !plain_.brackets || IsOfLink(at);
       case '|':
-        return true;
+        return !plain_.bars;
       case '*':
         return !(IsSpace(Before(at)) && IsSpace(After(at)) && at > 0);
       case '_':
@@ -92,13 +97,27 @@ class Escapes {
            std::all_of(text_.begin(), text_.begin() + at, absl::ascii_isdigit);
   }
 
+  // True if the bracket would begin or end a link, a footnote, the name of a
+  // page or the box of a task.
+  bool IsOfLink(size_t at) const {
+    constexpr std::string_view kAfterOpen = "^[!", kAfterClose = "([:";
+    if (text_[at] == ']') {
+      return kAfterClose.find(After(at)) != std::string::npos;
+    }
+    return (at == 0 && text_.substr(0, 3).ends_with(']')) ||
+           kAfterOpen.find(After(at)) != std::string::npos;
+  }
+
   const std::string_view text_;
+  const size_t end_;
+  const PlainMarks plain_;
 };
 
 }  // namespace
 
-std::string EscapeMarkdown(std::string_view sentence, TextSpan span) {
-  const Escapes escapes(sentence);
+std::string EscapeMarkdown(std::string_view sentence, TextSpan span,
+                           PlainMarks plain) {
+  const Escapes escapes(sentence, span.end, plain);
   std::string out;
   for (size_t at = span.begin; at < span.end; ++at) {
     const char c = sentence[at];

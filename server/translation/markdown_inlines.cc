@@ -154,6 +154,7 @@ void MarkdownInlines::AddMark(const MarkdownMark& mark) {
   const size_t end = mark.span.end;
   switch (mark.kind) {
     case MarkdownMark::Kind::kFootnote:
+    case MarkdownMark::Kind::kAttributes:
       return AddTo(end, Kind::kVoid);
     case MarkdownMark::Kind::kName:
       return AddTo(end, Kind::kOpaque);

@@ -73,9 +73,10 @@ class MarkdownWriter : public MarkupWriter {
 
   MarkdownWriter(const Markup& markup, const Markup::Sentence& sentence,
                  std::string_view translation, const MarkupPlan& plan,
-                 Style style)
+                 Style style, PlainMarks plain_marks)
       : MarkupWriter(markup, sentence, translation, plan),
         style_(style),
+        plain_marks_(plain_marks),
         marks_(plan.nodes.size(), 0),
         begins_(plan.nodes.size(), 0) {
     BeginCheck();
@@ -217,7 +218,8 @@ class MarkdownWriter : public MarkupWriter {
          kAfterLinks.find(first) == kAfterLinks.npos)) {
       Space();
     }
-    const std::string escaped = EscapeMarkdown(translation_, span);
+    const std::string escaped =
+        EscapeMarkdown(translation_, span, plain_marks_);
     out_ += escaped;
     check_ += escaped;
     plain_ += text;
@@ -342,6 +344,7 @@ class MarkdownWriter : public MarkupWriter {
   }
 
   const Style style_;
+  const PlainMarks plain_marks_;
   std::vector<char> marks_;     // [nodes]: of emphasis; 0 if not open here
   std::vector<size_t> begins_;  // [nodes]: in out_, past the opening tag
   std::vector<int> open_;       // open emphasis
@@ -361,13 +364,18 @@ class MarkdownWriter : public MarkupWriter {
 
 std::string WriteMarkdown(const Markup& markup,
                           const Markup::Sentence& sentence,
-                          std::string_view translation,
-                          const MarkupPlan& plan) {
+                          std::string_view translation, const MarkupPlan& plan,
+                          PlainMarks marks) {
   using Style = MarkdownWriter::Style;
-  for (const Style style : {Style::kAsItWas, Style::kByTurns, Style::kSpaced}) {
-    MarkdownWriter writer(markup, sentence, translation, plan, style);
-    std::string out = writer.Run();
-    if (writer.IsReadAsMeant()) return out;
+  for (const bool again : {false, true}) {
+    if (again && !marks.brackets && !marks.bars) break;
+    if (again) marks = {};  // with all backslashes
+    for (const Style style :
+         {Style::kAsItWas, Style::kByTurns, Style::kSpaced}) {
+      MarkdownWriter writer(markup, sentence, translation, plan, style, marks);
+      std::string out = writer.Run();
+      if (writer.IsReadAsMeant()) return out;
+    }
   }
   return std::string(sentence.source.Of(markup.text()));
 }

@@ -13,7 +13,8 @@ constexpr int kNone = MarkupLinks::kNone;
 constexpr float kCertain = 1000;
 
 // Merges the links to the same source word, adding up their weights. Returns
-// the source word of the same kind with the highest weight, or kNone.
+// the source word of the same kind, or known without attention, with the
+// highest weight, or kNone.
 int BestSource(const std::vector<Word>& sources, WordKind kind,
                std::vector<Link>* links) {
   std::sort(links->begin(), links->end(),
@@ -28,7 +29,8 @@ int BestSource(const std::vector<Word>& sources, WordKind kind,
   *links = std::move(sums);
   const Link* best = nullptr;
   for (const Link& link : *links) {
-    if (sources[link.source].kind != kind) continue;
+    // "2." stands for "2nd".
+    if (sources[link.source].kind != kind && link.weight < kCertain) continue;
     if (best == nullptr || link.weight > best->weight) best = &link;
   }
   return best == nullptr ? kNone : best->source;

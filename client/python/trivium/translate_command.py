@@ -21,10 +21,10 @@ from trivium.progress import Progress
 from trivium.v1 import inference_pb2
 
 _DESCRIPTION = """\
-Translates documents: DOCX, PPTX, XLSX, ODT, ODS, ODP, EPUB, HTML, Markdown, XLIFF 1.2 and
-2, PO, Android's strings.xml, .properties, CSV, TSV, SRT, VTT, JSON, XML or plain
-text. Everything except their texts stays, byte for byte. A run
-that was stopped continues when the same command is given again:
+Translates documents: DOCX, PPTX, XLSX, ODT, ODS, ODP, EPUB, HTML, Markdown,
+XLIFF 1.2 and 2, PO, Android's strings.xml, Apple's .strings, .properties, ARB, CSV,
+TSV, SRT, VTT, JSON, XML or plain text. Everything except their texts stays, byte
+for byte. A run that was stopped continues when the same command is given again:
 OUT.trivium-journal has a document's translations until all is done.
 """
 

@@ -8,13 +8,12 @@ namespace {
 
 using Link = MarkupLinks::Link;
 
-constexpr int kNone = MarkupLinks::kNone;
 // The least weight of what is known without attention.
 constexpr float kCertain = 1000;
 
 // Merges the links to the same source word, adding up their weights. Returns
 // the source word of the same kind, or known without attention, with the
-// highest weight, or kNone.
+// highest weight, or MarkupLinks::kNone.
 int BestSource(const std::vector<Word>& sources, WordKind kind,
                std::vector<Link>* links) {
   std::sort(links->begin(), links->end(),
@@ -33,7 +32,7 @@ int BestSource(const std::vector<Word>& sources, WordKind kind,
     if (sources[link.source].kind != kind && link.weight < kCertain) continue;
     if (best == nullptr || link.weight > best->weight) best = &link;
   }
-  return best == nullptr ? kNone : best->source;
+  return best == nullptr ? MarkupLinks::kNone : best->source;
 }
 
 // Drops what attention says of source words whose translation is known: of
@@ -66,7 +65,7 @@ class UnlinkedWords {
     std::vector<float> best(sources_.size(), 0);
     for (size_t t = 0; t < targets_.size(); ++t) {
       const int source = all_.source_of_target[t];
-      if (source != kNone) {
+      if (source != MarkupLinks::kNone) {
         best[source] = std::max(best[source], Weight(t, source));
       }
     }
@@ -74,7 +73,7 @@ class UnlinkedWords {
     std::vector<size_t> spare(sources_.size(), targets_.size());
     for (size_t t = 0; t < targets_.size(); ++t) {
       const int owner = all_.source_of_target[t];
-      if (owner == kNone || targets_[t].kind != WordKind::kWord) continue;
+      if (owner == MarkupLinks::kNone || targets_[t].kind != WordKind::kWord) continue;
       const float own = Weight(t, owner);
       if (own >= best[owner]) continue;  // its owner's best
       for (const MarkupLinks::Link& link : all_.links[t]) {
@@ -144,10 +143,10 @@ MarkupLinks LinkWords(std::span<const AlignedWords> words,
     }
   }
   DropUncertain(&all.links, sources.size());
-  all.source_of_target.assign(targets.size(), kNone);
+  all.source_of_target.assign(targets.size(), MarkupLinks::kNone);
   all.dropped.assign(targets.size(), false);
-  all.first_target.assign(sources.size(), kNone);
-  all.last_target.assign(sources.size(), kNone);
+  all.first_target.assign(sources.size(), MarkupLinks::kNone);
+  all.last_target.assign(sources.size(), MarkupLinks::kNone);
   for (size_t t = 0; t < targets.size(); ++t) {
     all.source_of_target[t] =
         BestSource(sources, targets[t].kind, &all.links[t]);
@@ -155,15 +154,15 @@ MarkupLinks LinkWords(std::span<const AlignedWords> words,
   UnlinkedWords(sources, targets, &all).Link();
   for (size_t t = 0; t < targets.size(); ++t) {
     const int source = all.source_of_target[t];
-    if (source == kNone) continue;
+    if (source == MarkupLinks::kNone) continue;
     if (targets[t].kind == WordKind::kObject &&
-        all.first_target[source] != kNone) {
+        all.first_target[source] != MarkupLinks::kNone) {
       // An opaque piece is written once, so a second U+FFFC is dropped.
-      all.source_of_target[t] = kNone;
+      all.source_of_target[t] = MarkupLinks::kNone;
       all.dropped[t] = true;
       continue;
     }
-    if (all.first_target[source] == kNone) {
+    if (all.first_target[source] == MarkupLinks::kNone) {
       all.first_target[source] = static_cast<int>(t);
     }
     all.last_target[source] = static_cast<int>(t);

@@ -97,6 +97,10 @@ class Escapes {
            std::all_of(text_.begin(), text_.begin() + at, absl::ascii_isdigit);
   }
 
+  bool BeginsBox() const {
+    return text_.starts_with("[ ] ") || text_.starts_with("[x] ") ||
+           text_.starts_with("[X] ");
+  }
   // True if the bracket would begin or end a link, a footnote, the name of a
   // page or the box of a task.
   bool IsOfLink(size_t at) const {
@@ -104,7 +108,7 @@ class Escapes {
     if (text_[at] == ']') {
       return kAfterClose.find(After(at)) != std::string::npos;
     }
-    return (at == 0 && text_.substr(0, 3).ends_with(']')) ||
+    return (at == 0 && BeginsBox()) ||
            kAfterOpen.find(After(at)) != std::string::npos;
   }
 

@@ -78,7 +78,7 @@ class UnlinkedWords {
       if (own >= best[owner]) continue;  // its owner's best
       for (const MarkupLinks::Link& link : all_.links[t]) {
         if (best[link.source] > 0 || link.weight < kLeastShare * own ||
-            sources_[link.source].kind != WordKind::kWord) {
+            !IsWhole(static_cast<size_t>(link.source))) {
           continue;
         }
         size_t& found = spare[link.source];
@@ -99,6 +99,19 @@ class UnlinkedWords {
  private:
   // Of the weight to the word's owner.
   static constexpr float kLeastShare = 0.5f;
+
+  // False for the parts of a word that a tag cuts.
+  bool IsWhole(size_t source) const {
+    const auto is_word = [this](size_t s) {
+      return sources_[s].kind == WordKind::kWord;
+    };
+    const TextSpan span = sources_[source].span;
+    return is_word(source) &&
+           !(source > 0 && is_word(source - 1) &&
+             sources_[source - 1].span.end == span.begin) &&
+           !(source + 1 < sources_.size() && is_word(source + 1) &&
+             sources_[source + 1].span.begin == span.end);
+  }
 
   float Weight(size_t target, int source) const {
     for (const MarkupLinks::Link& link : all_.links[target]) {

@@ -76,10 +76,7 @@ absl::Status EndMarksStage::After(const TranslationJob& job,
     if (h < candidate->alignments.size()) {
       for (AlignedWords& words : candidate->alignments[h]) {
         words.target = {edited.InEdited(words.target.begin),
-                        words.target.end >= here.end
-                            ? edited.InEdited(here.end) + words.target.end -
-                                  here.end
-                            : edited.InEdited(words.target.end)};
+                        edited.InEdited(words.target.end)};
       }
     }
     text = edited.text();

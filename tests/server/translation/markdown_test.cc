@@ -106,7 +106,7 @@ TEST(MarkdownTest, EscapesTextThatLooksLikeMarkup) {
     return EscapeMarkdown(text, {0, text.size()});
   };
   EXPECT_EQ(escaped("2 * 3 *a* a_b _c_ d _ `e` [f] \\g ~h~ i|j"),
-            "2 * 3 \\*a\\* a_b \\_c\\_ d _ \\`e\\` \\[f\\] \\\\g ~h\\~ i\\|j");
+            "2 * 3 \\*a\\* a_b \\_c\\_ d _ \\`e\\` \\[f\\] \\g ~h\\~ i\\|j");
   EXPECT_EQ(escaped("a < b <c> </d> AT&T &amp; &#33; C# ! 1."),
             "a < b \\<c> \\</d> AT&T \\&amp; \\&#33; C# ! 1.");
   EXPECT_EQ(escaped("1986. A"), "1986\\. A");
@@ -140,7 +140,7 @@ TEST(MarkdownTest, BarsAndBracketsThatAreTextNeedNoBackslash) {
 TEST(MarkdownTest, MarksOfPandocStay) {
   EXPECT_EQ(Plain("A^[it is so] b.\n"), "A b.\n");
   EXPECT_EQ(Says("A^[it *is*] b.", "A^[it is] b.", {}), "A^[it *is*] b.");
-  EXPECT_EQ(Plain("# A {#b .c}\n"), "\nA\n");
+  EXPECT_EQ(Plain("# A {#b .c}\n"), "\nA \n");
   EXPECT_EQ(Says("# A {#b .c}", "D", {{"D", "A"}}), "# D {#b .c}");
   EXPECT_EQ(Plain("the 2^nd^ b, e^x\n"), "the \uFFFC b, e^x\n");
   EXPECT_EQ(Plain("A^[b [c] d\n"), "A^[b [c] d\n");

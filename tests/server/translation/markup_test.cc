@@ -211,6 +211,18 @@ TEST(MarkupTest, AWordWithNoOtherIsNotSpared) {
             "<b>Palast</b>");
 }
 
+TEST(MarkupTest, PartsOfAWordAreGivenNoOther) {
+  const Markup markup = Html("<b>M</b>ünchen ist");
+  EXPECT_EQ(markup.Place(markup.In({0, markup.plain().size()}), "Munich is",
+                         Weighted(markup.plain(), "Munich is",
+                                  {{"Munich", "M", 0.3f},
+                                   {"Munich", "ünchen", 0.5f},
+                                   {"is", "M", 0.3f},
+                                   {"is", "ünchen", 0.4f},
+                                   {"is", "ist", 0.35f}})),
+            "<b>Munich</b> is");
+}
+
 TEST(MarkupTest, OnlyTheNumberItselfStandsForANumber) {
   EXPECT_EQ(Translated(Html("Call <a href=x>112</a> now"), "Call 112 now",
                        "Rufen Sie 112 an",

@@ -13,12 +13,12 @@ namespace {
 
 constexpr UChar32 kEllipsis = 0x2026;
 
-bool IsMark(UChar32 c) {
+bool IsEndMark(UChar32 c) {
   return c == '.' || c == '!' || c == '?' || c == kEllipsis;
 }
 
 // What may stand behind the marks.
-bool IsCloser(UChar32 c) {
+bool IsClosing(UChar32 c) {
   switch (u_charType(c)) {
     case U_END_PUNCTUATION:
     case U_INITIAL_PUNCTUATION:  // “ ends German quotes
@@ -42,8 +42,8 @@ size_t BeginOf(std::string_view text, size_t end, Is is) {
 
 // Returns the marks that a text ends with.
 TextSpan EndMarks(std::string_view text) {
-  const size_t end = BeginOf(text, text.size(), IsCloser);
-  return {BeginOf(text, end, IsMark), end};
+  const size_t end = BeginOf(text, text.size(), IsClosing);
+  return {BeginOf(text, end, IsEndMark), end};
 }
 
 bool AreDots(std::string_view marks) {

@@ -414,6 +414,11 @@ class MarkupPlacing {
         1;
     const auto inside = [&](int gap) { return gap >= begin && gap <= end; };
     int gap = kNone;
+    // An element within a word stays with it.
+    if (node.plain.begin < node.plain.end && next > before + 1) {
+      const int target = links_.first_target[next - 1];
+      if (target != kNone && inside(target)) gap = target;
+    }
     // Tries the neighbours in the source, then those farther away.
     constexpr int kNeighbours = 8;
     for (int far = 0; far < kNeighbours && gap == kNone; ++far) {

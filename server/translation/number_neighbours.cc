@@ -442,8 +442,9 @@ std::vector<TextEdit> NeighbourEdits(const NumberedText& source,
     std::optional<TextEdit> ordinal;
     if (english) {
       ordinal = EnglishOrdinal(text, written);
-      if (!ordinal && source_language == "de" && only()) {
+      if (!ordinal && source_language == "de") {
         ordinal = OrdinalOfGerman(source.text, read, text, written);
+        if (ordinal && !only()) ordinal.reset();
       }
     } else if (OrdinalMarkAt(source.text, read.span.end) > 0) {
       ordinal = GermanOrdinal(text, written.span.end, only());

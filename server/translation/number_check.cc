@@ -26,6 +26,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "server/translation/characters.h"
 #include "server/translation/clock_times.h"
 #include "server/translation/number_neighbours.h"
@@ -211,7 +212,13 @@ std::string_view NameBefore(std::string_view text, size_t end) {
 bool IsVersion(std::string_view source, size_t at, std::string_view translation,
                size_t there) {
   const std::string_view name = NameBefore(source, at);
-  if (name.empty() || name != NameBefore(translation, there)) return false;
+  const std::string_view written = NameBefore(translation, there);
+  // At the begin of a sentence "iOS" may become "IOS".
+  if (name.empty() || !absl::EqualsIgnoreCase(
+                          absl::string_view(name.data(), name.size()),
+                          absl::string_view(written.data(), written.size()))) {
+    return false;
+  }
   const std::string_view word = name.substr(0, name.find(' '));
   static const auto* const kCurrencies = new std::set<std::string_view>{
       "EUR", "USD", "GBP", "CHF", "JPY", "AUD", "CAD", "CNY", "SEK"};

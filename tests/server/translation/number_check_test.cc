@@ -148,6 +148,8 @@ TEST(NumberCheckTest, VersionsAndSectionsGetTheirPointBack) {
   EXPECT_EQ(Corrected(german, "See arXiv:2101.00001, with Web 2.0.",
                       "Siehe arXiv:2101,00001, mit Web 2,0."),
             "Siehe arXiv:2101.00001, mit Web 2.0.");
+  EXPECT_EQ(Corrected(german, "iOS 17.4 is new.", "IOS 17,4 ist neu."),
+            "IOS 17.4 ist neu.");
   // These are values.
   EXPECT_EQ(Corrected(german, "Inflation 2.5 and the EU 1.5 percent",
                       "Inflation 2,5 und die EU 1,5 Prozent"),

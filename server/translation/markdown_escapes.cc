@@ -12,15 +12,14 @@ namespace {
 
 class Escapes {
  public:
-  // `end` is that of the span.
-  Escapes(std::string_view text, size_t end, PlainMarks plain)
-      : text_(text), end_(end), plain_(plain) {}
+  Escapes(std::string_view text, PlainMarks plain)
+      : text_(text), plain_(plain) {}
 
   // True if the character at `at` needs a backslash.
   bool Needs(size_t at) const {
     switch (text_[at]) {
       case '\\':
-        return at + 1 == end_ || absl::ascii_ispunct(After(at));
+        return at + 1 == text_.size() || absl::ascii_ispunct(After(at));
       case '`':
         return true;
       case '[':
@@ -113,7 +112,6 @@ class Escapes {
   }
 
   const std::string_view text_;
-  const size_t end_;
   const PlainMarks plain_;
 };
 
@@ -121,7 +119,7 @@ class Escapes {
 
 std::string EscapeMarkdown(std::string_view sentence, TextSpan span,
                            PlainMarks plain) {
-  const Escapes escapes(sentence, span.end, plain);
+  const Escapes escapes(sentence, plain);
   std::string out;
   for (size_t at = span.begin; at < span.end; ++at) {
     const char c = sentence[at];

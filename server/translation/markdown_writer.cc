@@ -166,6 +166,13 @@ class MarkdownWriter : public MarkupWriter {
     check_ += text;
     plain_ += text;
   }
+  // Before a tag, a backslash is one only if there are two.
+  void DoubleBackslash() {
+    const size_t last = out_.find_last_not_of('\\') + 1;
+    if (last_ != Last::kText || (out_.size() - last) % 2 == 0) return;
+    out_ += '\\';
+    check_ += '\\';
+  }
   void PutTag(Kind kind, std::string_view bytes) {
     if (bytes.starts_with('~')) struck_.push_back(check_.size());
     tags_.push_back({kind, std::string(bytes)});
@@ -250,6 +257,7 @@ class MarkdownWriter : public MarkupWriter {
 
   void Open(int id) {
     std::string bytes(BytesOf(tag(nodes_[id].open)));
+    DoubleBackslash();
     if (IsDelimiter(bytes) && style_ == Style::kSpaced &&
         (TouchesLetter() || last_ == Last::kClose || last_ == Last::kPiece)) {
       Space();
@@ -296,6 +304,7 @@ class MarkdownWriter : public MarkupWriter {
   void Close(int id) {
     const Markup::Tag& close = tag(nodes_[id].close);
     const std::string_view opener = BytesOf(tag(close.partner));
+    DoubleBackslash();
     FillEmpty(id, opener);
     std::string bytes(BytesOf(close));
     if (IsEmphasis(opener) && marks_[id] != 0) {
@@ -321,6 +330,7 @@ class MarkdownWriter : public MarkupWriter {
 
   void AddPiece(const Markup::Tag& piece) {
     const std::string_view bytes = BytesOf(piece);
+    DoubleBackslash();
     if ((bytes.starts_with('`') && out_.ends_with('`')) ||
         (IsBareLink(bytes) && !out_.empty() &&
          !absl::ascii_isspace(out_.back()) && last_ != Last::kOpen &&

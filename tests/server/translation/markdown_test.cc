@@ -146,6 +146,12 @@ TEST(MarkdownTest, MarksOfPandocStay) {
   EXPECT_EQ(Plain("A^[b [c] d\n"), "A^[b [c] d\n");
 }
 
+TEST(MarkdownTest, ABoldLineIsATextOfItsOwn) {
+  EXPECT_EQ(Plain("> **A**\n> b\n"), "\nA\nb\n");
+  EXPECT_EQ(Plain("a\n**B *c***\nd\n"), "a B c\nd\n");
+  EXPECT_EQ(Plain("a **b**\nc **d** e\n**f** g\n"), "a b c d e f g\n");
+}
+
 TEST(MarkdownTest, EachFootnoteIsATextOfItsOwn) {
   const std::string text =
       "A[^1] b[^c].\n\n[^1]: D e.\n[^c]: F g.\n[^h]: I j.\n";

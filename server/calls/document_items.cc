@@ -363,8 +363,8 @@ class DocumentItems final : public StreamItems {
     const absl::Time before = environment().clock->Now();
     const v1::Input input = TextInput(texts_->sent(text));
     bool other = IsOfOtherLanguage(text);
-    auto job = (other ? other_ : translation_)
-                   ->Prepare(input, texts_->place(text));
+    auto job =
+        (other ? other_ : translation_)->Prepare(input, texts_->place(text));
     if (other && !job.ok()) {  // no model reads its language
       other = false;
       job = translation_->Prepare(input, texts_->place(text));

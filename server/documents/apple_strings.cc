@@ -100,9 +100,8 @@ class AppleReader {
     const size_t begin = at_;
     if (!Take('"')) {
       constexpr std::string_view kSigns = "_.-$:/";
-      while (at_ < text_.size() &&
-             (absl::ascii_isalnum(text_[at_]) ||
-              kSigns.find(text_[at_]) != kSigns.npos)) {
+      while (at_ < text_.size() && (absl::ascii_isalnum(text_[at_]) ||
+                                    kSigns.find(text_[at_]) != kSigns.npos)) {
         ++at_;
       }
       if (at_ == begin) return Missing(what);
@@ -126,10 +125,10 @@ class AppleReader {
     builder_.Literal(text_.substr(written_, from - written_));
     builder_.Close();
     if (key.starts_with('"')) key = key.substr(1, key.size() - 2);
-    AddEscapedString(
-        &builder_, text_.substr(from, to - from),
-        fmt::format("{} ({})", lines_.Place(begin), Shorten(UnescapeApple(key))),
-        UnescapeApple);
+    AddEscapedString(&builder_, text_.substr(from, to - from),
+                     fmt::format("{} ({})", lines_.Place(begin),
+                                 Shorten(UnescapeApple(key))),
+                     UnescapeApple);
     builder_.Close();
     written_ = to;
   }

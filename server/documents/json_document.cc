@@ -60,8 +60,7 @@ class JsonReader {
              const DocumentOptions& options, SegmentBuilder* builder)
       : arb_(kind == JsonKind::kArb),
         text_(text),
-        language_(
-            absl::StrReplaceAll(options.target_language, {{"-", "_"}})),
+        language_(absl::StrReplaceAll(options.target_language, {{"-", "_"}})),
         keys_(options.keys),
         only_keys_(options.only_keys.begin(), options.only_keys.end()),
         builder_(builder),

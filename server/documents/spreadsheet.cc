@@ -1,5 +1,6 @@
 // XLSX: SpreadsheetML of Office Open XML (ECMA-376). Cells name strings that
-// are in a part of their own, or, as some programs write them, have them inline.
+// are in a part of their own, or, as some programs write them, have them
+// inline.
 #include <fmt/format.h>
 #include <re2/re2.h>
 

@@ -158,8 +158,7 @@ bool IsSpoken(std::string_view line) {
 // Returns the size of the ">>" that a row begins with if another person speaks
 // from there on, and of the white space around it.
 size_t ChangeSize(std::string_view row) {
-  static const RE2& change =
-      *new RE2(R"(\s*(?:>|&gt;){2,3}(?:[^\S\r\n]+|$))");
+  static const RE2& change = *new RE2(R"(\s*(?:>|&gt;){2,3}(?:[^\S\r\n]+|$))");
   re2::StringPiece found;
   return change.Match({row.data(), row.size()}, 0, row.size(),
                       RE2::ANCHOR_START, &found, 1)

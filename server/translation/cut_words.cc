@@ -100,15 +100,15 @@ std::vector<size_t> AlignPartsOfWords(std::string_view text, TextSpan sentence,
     }
     const size_t found = OnlyWord(translation, word.Of(text));
     const size_t ending = word.begin + DigitsAt(word.Of(text), 0);
-    const TextSpan ordinal =
-        found == translation.npos && places[i] == ending
-            ? OrdinalOf(translation, word.Of(text))
-            : TextSpan();
+    const TextSpan ordinal = found == translation.npos && places[i] == ending
+                                 ? OrdinalOf(translation, word.Of(text))
+                                 : TextSpan();
     if (ordinal.begin < ordinal.end) {
       const size_t cut = ordinal.begin + (ending - word.begin);
       parts.push_back(
           {{ordinal.begin, cut}, {word.begin, ending}, kCertain, false});
-      parts.push_back({{cut, ordinal.end}, {ending, word.end}, kCertain, false});
+      parts.push_back(
+          {{cut, ordinal.end}, {ending, word.end}, kCertain, false});
       cuts.push_back(cut);
     }
     size_t begin = word.begin;

@@ -13,11 +13,11 @@ namespace trivium {
 // A mark of an extension of CommonMark. md4c reports it as text.
 struct MarkdownMark {
   enum class Kind {
-    kFootnote,   // [^1], and at the begin of a block [^1]:; ^[its text]
+    kFootnote,    // [^1], and at the begin of a block [^1]:; ^[its text]
     kAttributes,  // {#id .class}
-    kName,       // [[Page|label]] of a wiki; 2^nd^
-    kLine,       // begins a line and is no text: [!NOTE], :::tip, ": "
-    kHighlight,  // the two "==" of ==marked== and "++" of ++inserted++
+    kName,        // [[Page|label]] of a wiki; 2^nd^
+    kLine,        // begins a line and is no text: [!NOTE], :::tip, ": "
+    kHighlight,   // the two "==" of ==marked== and "++" of ++inserted++
   };
   Kind kind = Kind::kFootnote;
   TextSpan span;

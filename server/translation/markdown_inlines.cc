@@ -190,10 +190,10 @@ bool MarkdownInlines::IsAfterBoldLine() const {
   const size_t open = pieces_.back().partner;
   const std::string_view mark = pieces_[open].span.Of(text_);
   if (mark != "**" && mark != "__") return false;
-  return open == 0 || ((pieces_[open - 1].kind == Kind::kSpace ||
-                        pieces_[open - 1].kind == Kind::kBreak) &&
-                       pieces_[open - 1].span.Of(text_).find('\n') !=
-                           text_.npos);
+  return open == 0 ||
+         ((pieces_[open - 1].kind == Kind::kSpace ||
+           pieces_[open - 1].kind == Kind::kBreak) &&
+          pieces_[open - 1].span.Of(text_).find('\n') != text_.npos);
 }
 
 bool MarkdownInlines::AddHtml() {

@@ -73,7 +73,8 @@ class UnlinkedWords {
     std::vector<size_t> spare(sources_.size(), targets_.size());
     for (size_t t = 0; t < targets_.size(); ++t) {
       const int owner = all_.source_of_target[t];
-      if (owner == MarkupLinks::kNone || targets_[t].kind != WordKind::kWord) continue;
+      if (owner == MarkupLinks::kNone || targets_[t].kind != WordKind::kWord)
+        continue;
       const float own = Weight(t, owner);
       if (own >= best[owner]) continue;  // its owner's best
       for (const MarkupLinks::Link& link : all_.links[t]) {

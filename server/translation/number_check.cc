@@ -196,8 +196,8 @@ bool CountsUnit(std::string_view text, size_t at) {
 // "iOS ", "GPT-", "doi:".
 std::string_view NameBefore(std::string_view text, size_t end) {
   size_t begin = end;
-  if (begin > 0 && std::string_view("-/:").find(text[begin - 1]) !=
-                       std::string_view::npos) {
+  if (begin > 0 &&
+      std::string_view("-/:").find(text[begin - 1]) != std::string_view::npos) {
     --begin;
   } else {
     while (begin > 0 && text[begin - 1] == ' ') --begin;
@@ -230,7 +230,8 @@ bool IsVersion(std::string_view source, size_t at, std::string_view translation,
   if (std::count_if(word.begin(), word.end(), is_upper) >= 2) return true;
   const std::string_view before = source.substr(0, at - name.size());
   return !word.empty() && is_upper(word[0]) && before.size() > 1 &&
-         before.ends_with(' ') && absl::ascii_islower(before[before.size() - 2]);
+         before.ends_with(' ') &&
+         absl::ascii_islower(before[before.size() - 2]);
 }
 
 bool AnnouncesSection(std::string_view word) {

@@ -44,8 +44,8 @@ TEST(XlsxTest, StringsAreTextsLineByLine) {
 
 TEST(XlsxTest, FormattingsAreAroundTheirWords) {
   const std::string bold = "<rPr><b/></rPr>";
-  const std::string strings = "<si><r><t>a </t></r><r>" + bold +
-                              "<t>b</t></r><r><t>ig</t></r></si>";
+  const std::string strings =
+      "<si><r><t>a </t></r><r>" + bold + "<t>b</t></r><r><t>ig</t></r></si>";
   EXPECT_THAT(TextsOf("xlsx", Xlsx(strings)),
               ElementsAre("a <span id=\"0\">b</span>ig"));
   const std::string space = "<t xml:space=\"preserve\">";
@@ -53,8 +53,8 @@ TEST(XlsxTest, FormattingsAreAroundTheirWords) {
             Sst("<si><r>" + space + "A </t></r><r>" + bold + space +
                 "B</t></r><r>" + space + "IG</t></r></si>"));
   // A string of several lines keeps them, and its runs.
-  const std::string lines = "<si><r><t>a\nb</t></r><r>" + bold +
-                            "<t>c</t></r></si>";
+  const std::string lines =
+      "<si><r><t>a\nb</t></r><r>" + bold + "<t>c</t></r></si>";
   EXPECT_THAT(TextsOf("xlsx", Xlsx(lines)), ElementsAre("a", "b", "c"));
   EXPECT_EQ(PartOfPackage(InCapitals("xlsx", Xlsx(lines)), kStrings),
             Sst("<si><r><t>A\nB</t></r><r>" + bold + "<t>C</t></r></si>"));

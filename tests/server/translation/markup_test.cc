@@ -232,9 +232,9 @@ TEST(MarkupTest, OnlyTheNumberItselfStandsForANumber) {
 
 TEST(MarkupTest, TheEndingOfAnOrdinalKeepsItsTag) {
   const Pairs pairs = {{"Stock", "floor"}};
-  EXPECT_EQ(Translated(Html("2<sup>nd</sup> floor"), "2nd floor", "2. Stock",
-                       pairs),
-            "2<sup>.</sup> Stock");
+  EXPECT_EQ(
+      Translated(Html("2<sup>nd</sup> floor"), "2nd floor", "2. Stock", pairs),
+      "2<sup>.</sup> Stock");
   EXPECT_EQ(Translated(Html("2<sup>nd</sup> floor"), "2nd floor",
                        "12.2 im 2e Stock", pairs),
             "12.2 im 2<sup>e</sup> Stock");

@@ -55,8 +55,9 @@ TEST_F(EndMarksStageTest, APrefixIsTheClients) {
   TranslationJob job = Opened(stage_, "Stop!!!");
   job.prefix.text = "Halt!";
   const Attempt attempt = Before(stage_, job);
-  EXPECT_EQ(After(stage_, job, attempt, {"Halt!"}).translation.hypotheses[0].text,
-            "Halt!");
+  EXPECT_EQ(
+      After(stage_, job, attempt, {"Halt!"}).translation.hypotheses[0].text,
+      "Halt!");
 }
 
 }  // namespace

@@ -159,7 +159,7 @@ class DocumentItems final : public StreamItems {
     auto& state = static_cast<State&>(*work.state);
     for (RequestResult& result : results) {
       const absl::Status status =
-          translation_->AddResult(std::move(result), &state.job);
+          TranslationOf(state).AddResult(std::move(result), &state.job);
       if (!status.ok()) {
         Outcome failed;
         failed.response = Failed(state.text, status);
@@ -182,11 +182,15 @@ class DocumentItems final : public StreamItems {
  private:
   enum class Step { kRead, kTexts, kRender, kData, kResult, kDone };
   struct State final : Work::State {
-    State(CallTranslation::Job job, size_t text)
-        : job(std::move(job)), text(text) {}
+    State(CallTranslation::Job job, size_t text, bool other)
+        : job(std::move(job)), text(text), other(other) {}
     CallTranslation::Job job;
     size_t text;
+    bool other;  // of other_
   };
+  const CallTranslation& TranslationOf(const State& state) const {
+    return state.other ? *other_ : *translation_;
+  }
 
   const Environment& environment() const { return call_->environment(); }
 
@@ -207,15 +211,17 @@ class DocumentItems final : public StreamItems {
 
   // `detected`: as in CallTranslation::Create.
   absl::Status CreateTranslation(const std::string& detected = "") {
-    call_->Use(first_model_);
-    TRIVIUM_ASSIGN_OR_RETURN(
-        CallTranslation translation,
-        CallTranslation::Create(
-            call_, /*named=*/call_->models().Names(start_.model()),
-            start_.options(), "start.options", call_->alive_check(),
-            /*on_model=*/nullptr, detected));
+    TRIVIUM_ASSIGN_OR_RETURN(CallTranslation translation,
+                             NewTranslation(detected));
     translation_.emplace(std::move(translation));
     return absl::OkStatus();
+  }
+  absl::StatusOr<CallTranslation> NewTranslation(const std::string& detected) {
+    call_->Use(first_model_);
+    return CallTranslation::Create(
+        call_, /*named=*/call_->models().Names(start_.model()),
+        start_.options(), "start.options", call_->alive_check(),
+        /*on_model=*/nullptr, detected);
   }
 
   // Keeps a known text or a piece of the document.
@@ -275,6 +281,7 @@ class DocumentItems final : public StreamItems {
     if (start_.options().source_language() == "auto") {
       TRIVIUM_RETURN_IF_ERROR(DetectLanguage());
     }
+    if (other_) TRIVIUM_RETURN_IF_ERROR(other_->Compose());
     return translation_->Compose();
   }
 
@@ -282,7 +289,8 @@ class DocumentItems final : public StreamItems {
   // translated. If there is none, each text has its own. A document may have
   // texts in the target language among others, as subtitles do: another
   // language with a good part of it comes first, and sentences that are surely
-  // in the target language stay.
+  // in the target language stay. If all of it seems to be in the target
+  // language, only texts that are surely in another one are translated.
   absl::Status DetectLanguage() {
     std::string sample;
     for (size_t i = 0; i < texts_->size(); ++i) {
@@ -294,9 +302,7 @@ class DocumentItems final : public StreamItems {
     std::vector<LanguageGuess> guesses = detected_;
     std::stable_partition(
         guesses.begin(), guesses.end(), [this](const LanguageGuess& guess) {
-          return guess.percent >= kLeastPercentOfSource &&
-                 !AreSameLanguage(guess.language,
-                                  start_.options().target_language());
+          return guess.percent >= kLeastPercentOfSource && !IsOfTarget(guess);
         });
     absl::Status first;
     for (const LanguageGuess& guess : guesses) {
@@ -304,12 +310,28 @@ class DocumentItems final : public StreamItems {
            {guess.language,
             guess.language.substr(0, guess.language.find('-'))}) {
         const absl::Status status = CreateTranslation(name);
-        if (status.ok()) return status;
-        first.Update(status);
+        if (!status.ok()) {
+          first.Update(status);
+          continue;
+        }
+        if (!IsOfTarget(guess)) return status;
+        TRIVIUM_ASSIGN_OR_RETURN(CallTranslation other, NewTranslation(""));
+        other_.emplace(std::move(other));
+        return status;
       }
     }
     if (!detected_.empty() && detected_[0].reliable) return first;
     return CreateTranslation();
+  }
+
+  bool IsOfTarget(const LanguageGuess& guess) const {
+    return AreSameLanguage(guess.language, start_.options().target_language());
+  }
+  bool IsOfOtherLanguage(size_t text) const {
+    if (!other_) return false;
+    const std::vector<LanguageGuess> guesses =
+        DetectLanguages(texts_->shown(text));
+    return !guesses.empty() && guesses[0].reliable && !IsOfTarget(guesses[0]);
   }
 
   Outcome NextText() {
@@ -339,8 +361,14 @@ class DocumentItems final : public StreamItems {
   Outcome Prepare(size_t text) {
     Outcome outcome;
     const absl::Time before = environment().clock->Now();
-    auto job = translation_->Prepare(TextInput(texts_->sent(text)),
-                                     texts_->place(text));
+    const v1::Input input = TextInput(texts_->sent(text));
+    bool other = IsOfOtherLanguage(text);
+    auto job =
+        (other ? other_ : translation_)->Prepare(input, texts_->place(text));
+    if (other && !job.ok()) {  // no model reads its language
+      other = false;
+      job = translation_->Prepare(input, texts_->place(text));
+    }
     call_->AddTokenizing(before, environment().clock->Now());
     absl::Status status = job.status();
     if (status.ok()) {
@@ -353,7 +381,7 @@ class DocumentItems final : public StreamItems {
     Work work;
     work.id = std::to_string(text);
     work.response_bytes = job->response_bytes;
-    work.state = std::make_shared<State>(*std::move(job), text);
+    work.state = std::make_shared<State>(*std::move(job), text, other);
     return NextRound(std::move(work));
   }
 
@@ -367,7 +395,7 @@ class DocumentItems final : public StreamItems {
       return outcome;
     }
     DocumentOutcome told = ConvertDocumentOutcome(
-        start_.options(), translation_->Result(std::move(state.job)));
+        start_.options(), TranslationOf(state).Result(std::move(state.job)));
     if (told.translation) {
       const absl::Status status = Set(state.text, *std::move(told.translation));
       if (!status.ok()) {
@@ -442,6 +470,8 @@ class DocumentItems final : public StreamItems {
   absl::flat_hash_map<std::string, std::string> known_;
   std::vector<LanguageGuess> detected_;
   std::optional<CallTranslation> translation_;
+  // Of the texts in other languages, if the document is in the target language.
+  std::optional<CallTranslation> other_;
   mutable std::optional<DocumentTexts> texts_;
   size_t next_text_ = 0;
   std::string rendered_;

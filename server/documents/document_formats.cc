@@ -17,6 +17,7 @@ namespace {
 constexpr DocumentFormat kFormats[] = {
     {"android", "application/xml", "/strings.xml /arrays.xml /plurals.xml",
      ReadAndroid},
+    {"arb", "application/json", ".arb", ReadArb, kEncodingOption},
     {"csv", "text/csv", ".csv", ReadCsv, kEncodingOption | kColumnsOption},
     {"docx",
      "application/"
@@ -43,12 +44,16 @@ constexpr DocumentFormat kFormats[] = {
     {"properties", "text/x-java-properties", ".properties", ReadProperties,
      kEncodingOption},
     {"srt", "application/x-subrip", ".srt", ReadSrt, kEncodingOption},
+    {"strings", "text/plain", ".strings", ReadAppleStrings, kEncodingOption},
     {"text", "text/plain", ".txt", ReadPlainText, kEncodingOption},
     {"tsv", "text/tab-separated-values", ".tsv", ReadTsv,
      kEncodingOption | kColumnsOption},
     {"vtt", "text/vtt", ".vtt", ReadVtt},
     {"xliff", "application/xliff+xml", ".xlf .xliff", ReadXliff,
      kRetranslateOption},
+    {"xlsx",
+     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+     ".xlsx", ReadXlsx},
     {"xml", "application/xml", ".xml", ReadXml, 0, DocumentMarkup::kXml},
 };
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_replace.h"
 #include "base/status.h"
 #include "nlohmann/json.hpp"
 #include "server/documents/escaped_strings.h"
@@ -29,7 +30,8 @@ struct JsonStep {
   bool in_array;
   std::string key;
   size_t index = 0;
-  bool wanted = false;  // the key is one of DocumentOptions::only_keys
+  bool wanted = false;    // the key is one of DocumentOptions::only_keys
+  bool metadata = false;  // the key is one of ARB that begins with an @
 };
 
 // Decodes what is between the quotes of a string; nullopt if it has half a
@@ -50,11 +52,15 @@ std::string EncodeString(std::string_view text, bool ascii) {
   return quoted.substr(1, quoted.size() - 2);
 }
 
+enum class JsonKind { kJson, kArb };
+
 class JsonReader {
  public:
-  JsonReader(std::string_view text, const DocumentOptions& options,
-             SegmentBuilder* builder)
-      : text_(text),
+  JsonReader(JsonKind kind, std::string_view text,
+             const DocumentOptions& options, SegmentBuilder* builder)
+      : arb_(kind == JsonKind::kArb),
+        text_(text),
+        language_(absl::StrReplaceAll(options.target_language, {{"-", "_"}})),
         keys_(options.keys),
         only_keys_(options.only_keys.begin(), options.only_keys.end()),
         builder_(builder),
@@ -94,6 +100,11 @@ class JsonReader {
       JsonStep& step = path_.back();
       step.key = value.value_or(std::string(raw));
       step.wanted = only_keys_.contains(step.key);
+      step.metadata = arb_ && step.key.starts_with('@');
+    } else if (arb_ && path_.size() == 1 && path_[0].key == "@@locale" &&
+               !language_.empty()) {
+      return builder_->Literal(
+          fmt::format("\"{}\"", EncodeString(language_, /*ascii=*/true)));
     }
     if (!value || !(is_key ? keys_ : IsWanted())) {
       return builder_->Literal(token.raw);
@@ -104,6 +115,10 @@ class JsonReader {
   }
 
   bool IsWanted() const {
+    if (std::any_of(path_.begin(), path_.end(),
+                    [](const JsonStep& step) { return step.metadata; })) {
+      return false;
+    }
     return only_keys_.empty() ||
            std::any_of(path_.begin(), path_.end(),
                        [](const JsonStep& step) { return step.wanted; });
@@ -131,7 +146,9 @@ class JsonReader {
         where.empty() ? "the value" : where);
   }
 
+  const bool arb_;
   const std::string_view text_;
+  const std::string language_;  // of the translation, as ARB writes it
   const bool keys_;
   const absl::flat_hash_set<std::string> only_keys_;
   SegmentBuilder* const builder_;
@@ -139,10 +156,8 @@ class JsonReader {
   std::vector<JsonStep> path_;
 };
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<Document>> ReadJson(
-    std::string_view data, const DocumentOptions& options) {
+absl::StatusOr<std::unique_ptr<Document>> ReadJsonOfKind(
+    JsonKind kind, std::string_view data, const DocumentOptions& options) {
   TRIVIUM_ASSIGN_OR_RETURN(DecodedText source,
                            DecodeDocument(data, options.encoding));
   std::vector<JsonToken> tokens;
@@ -153,8 +168,20 @@ absl::StatusOr<std::unique_ptr<Document>> ReadJson(
                   [](char c) { return static_cast<unsigned char>(c) < 0x80; });
   SegmentBuilder builder(Joined(
       [ascii](std::string_view text) { return EncodeString(text, ascii); }));
-  JsonReader(source.text, options, &builder).Read(tokens);
+  JsonReader(kind, source.text, options, &builder).Read(tokens);
   return NewTextDocument(std::move(source), std::move(builder));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Document>> ReadJson(
+    std::string_view data, const DocumentOptions& options) {
+  return ReadJsonOfKind(JsonKind::kJson, data, options);
+}
+
+absl::StatusOr<std::unique_ptr<Document>> ReadArb(
+    std::string_view data, const DocumentOptions& options) {
+  return ReadJsonOfKind(JsonKind::kArb, data, options);
 }
 
 }  // namespace trivium

@@ -23,17 +23,19 @@ constexpr char kField[] = "#field";
 
 class RunReader {
  public:
+  // `paragraphs`: those before.
   RunReader(const RunNames& names, const std::string& part,
-            const Tokens& tokens)
+            const Tokens& tokens, size_t paragraphs, SegmentBuilder* builder)
       : names_(names),
         part_(part),
         tokens_(tokens),
-        table_(std::make_shared<RunTable>(names)) {}
+        table_(std::make_shared<RunTable>(names)),
+        builder_(*builder),
+        paragraph_(paragraphs) {}
 
-  SegmentBuilder Read() {
+  void Read() {
     for (size_t at = 0; at < tokens_.size();) at = ReadToken(at);
     Close();
-    return std::move(builder_);
   }
 
  private:
@@ -235,8 +237,8 @@ class RunReader {
   const std::string part_;
   const Tokens& tokens_;
   const std::shared_ptr<RunTable> table_;  // segments write with it
-  SegmentBuilder builder_;
-  size_t paragraph_ = 0;
+  SegmentBuilder& builder_;
+  size_t paragraph_;
   std::string run_;                 // the open run
   std::vector<std::string> outer_;  // open runs around text boxes
   Items items_;                     // of the open segment
@@ -276,9 +278,30 @@ const RunNames& DrawingRuns() {
   return names;
 }
 
+const RunNames& SheetRuns() {
+  static const RunNames& names =
+      *new RunNames{"si",
+                    "r",
+                    "rPr",
+                    "t",
+                    "<t xml:space=\"preserve\">",
+                    [](std::string_view) { return false; },
+                    [](std::string_view) { return false; },
+                    new RE2(R"(</?rPr\b[^>]*>)")};
+  return names;
+}
+
 SegmentBuilder ReadRuns(const RunNames& names, const std::string& part,
                         const std::vector<XmlToken>& tokens) {
-  return RunReader(names, part, tokens).Read();
+  SegmentBuilder builder;
+  RunReader(names, part, tokens, 0, &builder).Read();
+  return builder;
+}
+
+void ReadParagraph(const RunNames& names, const std::string& part,
+                   const Tokens& tokens, size_t paragraph,
+                   SegmentBuilder* builder) {
+  RunReader(names, part, tokens, paragraph - 1, builder).Read();
 }
 
 }  // namespace trivium

@@ -3,6 +3,7 @@
 
 #include <re2/re2.h>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,8 +13,8 @@
 
 namespace trivium {
 
-// The elements of WordprocessingML (w:) or of DrawingML (a:), in which texts
-// are runs in paragraphs.
+// The elements of WordprocessingML (w:), of DrawingML (a:) or of SpreadsheetML,
+// in which texts are runs in paragraphs.
 struct RunNames {
   std::string_view paragraph, run, properties, text;
   std::string_view open_text;               // the tag of a text that is written
@@ -25,6 +26,7 @@ struct RunNames {
 };
 const RunNames& WordRuns();
 const RunNames& DrawingRuns();
+const RunNames& SheetRuns();  // each string is a paragraph
 
 // Reads the paragraphs of a part.
 //
@@ -36,6 +38,10 @@ const RunNames& DrawingRuns();
 // text has as few runs as it has formattings.
 SegmentBuilder ReadRuns(const RunNames& names, const std::string& part,
                         const std::vector<XmlToken>& tokens);
+// Reads one of several paragraphs, the one with the number `paragraph`.
+void ReadParagraph(const RunNames& names, const std::string& part,
+                   const std::vector<XmlToken>& tokens, size_t paragraph,
+                   SegmentBuilder* builder);
 
 }  // namespace trivium
 

@@ -32,6 +32,9 @@ ReadDocumentFormat ReadVtt;
 ReadDocumentFormat ReadPo;
 // String values, and with the option keys.
 ReadDocumentFormat ReadJson;
+// ARB of Flutter: JSON whose keys with an @ tell about the texts, and stay. The
+// locale becomes the translation's.
+ReadDocumentFormat ReadArb;
 // XLIFF 1.2 and 2: fills targets that are missing or empty. They get the inline
 // codes of the source.
 ReadDocumentFormat ReadXliff;
@@ -39,6 +42,9 @@ ReadDocumentFormat ReadXliff;
 ReadDocumentFormat ReadDocx;
 // PresentationML: paragraphs of slides and their notes.
 ReadDocumentFormat ReadPptx;
+// SpreadsheetML: strings of cells, in lines; text in drawings and charts. The
+// names of a table's columns stay.
+ReadDocumentFormat ReadXlsx;
 // OpenDocument (text, spreadsheets, presentations): paragraphs, with those of
 // headers, footers and notes. Of cells only those that have text by themselves.
 ReadDocumentFormat ReadOpenDocument;
@@ -51,6 +57,8 @@ absl::StatusOr<std::unique_ptr<Document>> ReadPage(std::string_view data,
 // Android's resources: strings, string arrays and plurals that may be
 // translated.
 ReadDocumentFormat ReadAndroid;
+// Apple's .strings: values in quotes.
+ReadDocumentFormat ReadAppleStrings;
 // Java's .properties: values.
 ReadDocumentFormat ReadProperties;
 // Tables: cells behind the row of names. A cell that needs quotes gets them.

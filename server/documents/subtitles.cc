@@ -155,9 +155,21 @@ bool IsSpoken(std::string_view line) {
   return false;
 }
 
+// Returns the size of the ">>" that a row begins with if another person speaks
+// from there on, and of the white space around it.
+size_t ChangeSize(std::string_view row) {
+  static const RE2& change = *new RE2(R"(\s*(?:>|&gt;){2,3}(?:[^\S\r\n]+|$))");
+  re2::StringPiece found;
+  return change.Match({row.data(), row.size()}, 0, row.size(),
+                      RE2::ANCHOR_START, &found, 1)
+             ? found.size()
+             : 0;
+}
+
 // True if a row of a cue does not go on with the sentence of the row before:
-// "[door opens]", "(LAUGHS)", "♪ La la", "ANNA: Yes."
+// "[door opens]", "(LAUGHS)", "♪ La la", "ANNA: Yes.", ">> Yes."
 bool BeginsAnew(const SubtitleKind& kind, std::string_view row) {
+  if (ChangeSize(row) > 0) return true;
   std::string bare(row);
   RE2::GlobalReplace(&bare, kind.tag, "");
   static const RE2& mark =
@@ -186,7 +198,7 @@ void AddCue(const SubtitleKind& kind, std::string_view cue,
       size += rows[end++].size();
     }
     const std::string_view text(rows[i].data(), size);
-    const size_t dash = dialogue ? DashSize(text) : 0;
+    const size_t dash = dialogue ? DashSize(text) : ChangeSize(text);
     builder->Literal(text.substr(0, dash));
     AddTagged(builder, text.substr(dash), place, kind.tag, decode);
     builder->Close();

@@ -2,9 +2,21 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "server/translation/characters.h"
 
 namespace trivium {
+
+namespace {
+
+// Returns the number of digits at a place.
+size_t DigitsAt(std::string_view text, size_t at) {
+  size_t end = at;
+  while (end < text.size() && absl::ascii_isdigit(text[end])) ++end;
+  return end - at;
+}
+
+}  // namespace
 
 TextSpan WordAround(std::string_view text, size_t at) {
   constexpr size_t kMostBytes = 100;  // on each side
@@ -39,6 +51,40 @@ size_t OnlyWord(std::string_view text, std::string_view word) {
   return only;
 }
 
+TextSpan OrdinalOf(std::string_view translation, std::string_view word) {
+  constexpr size_t kMostEnding = 3;  // letters
+  const size_t digits = DigitsAt(word, 0);
+  const std::string_view ending = word.substr(digits);
+  if (digits == 0 || ending.empty() || ending.size() > kMostEnding ||
+      !std::all_of(ending.begin(), ending.end(), absl::ascii_isalpha)) {
+    return {0, 0};
+  }
+  const std::string_view number = word.substr(0, digits);
+  TextSpan found = {0, 0};
+  for (size_t at = translation.find(number); at != translation.npos;
+       at = translation.find(number, at + 1)) {
+    if (at > 0 && (u_isalnum(FirstCharacter(translation.substr(
+                       at - LastCharacterSize(translation.substr(0, at))))) ||
+                   std::string_view(".,").find(translation[at - 1]) !=
+                       std::string_view::npos)) {
+      continue;
+    }
+    const size_t begin = at + digits;
+    size_t end = begin;
+    while (end < translation.size() && absl::ascii_isalpha(translation[end])) {
+      ++end;
+    }
+    if (end == begin && translation.substr(begin).starts_with('.')) ++end;
+    if (end == begin || end - begin > kMostEnding ||
+        DigitsAt(translation, end) > 0) {
+      continue;
+    }
+    if (found.begin < found.end) return {0, 0};
+    found = {at, end};
+  }
+  return found;
+}
+
 std::vector<size_t> AlignPartsOfWords(std::string_view text, TextSpan sentence,
                                       const std::vector<size_t>& places,
                                       std::string_view translation,
@@ -53,6 +99,18 @@ std::vector<size_t> AlignPartsOfWords(std::string_view text, TextSpan sentence,
       continue;
     }
     const size_t found = OnlyWord(translation, word.Of(text));
+    const size_t ending = word.begin + DigitsAt(word.Of(text), 0);
+    const TextSpan ordinal = found == translation.npos && places[i] == ending
+                                 ? OrdinalOf(translation, word.Of(text))
+                                 : TextSpan();
+    if (ordinal.begin < ordinal.end) {
+      const size_t cut = ordinal.begin + (ending - word.begin);
+      parts.push_back(
+          {{ordinal.begin, cut}, {word.begin, ending}, kCertain, false});
+      parts.push_back(
+          {{cut, ordinal.end}, {ending, word.end}, kCertain, false});
+      cuts.push_back(cut);
+    }
     size_t begin = word.begin;
     for (; i < places.size() && places[i] <= word.end; ++i) {
       const size_t at = places[i];

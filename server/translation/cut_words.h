@@ -19,8 +19,14 @@ TextSpan WordAround(std::string_view text, size_t at);
 // Returns the place of a word in a text that has it once; else npos.
 size_t OnlyWord(std::string_view text, std::string_view word);
 
+// Returns the place of an ordinal's number and ending in a translation that
+// writes the ordinal in another way, as "2." or "2e" for "2nd", if it has such
+// an ordinal once. Else an empty span.
+TextSpan OrdinalOf(std::string_view translation, std::string_view word);
+
 // Aligns the parts of cut words that the translation has once and unchanged,
-// and adds them to `words`. `places` are those of the tags in `text`; they
+// and adds them to `words`; also the number and the ending of an ordinal.
+// `places` are those of the tags in `text`; they
 // ascend. `sentence` is the part of the text that was translated. Returns where
 // to cut the translation.
 std::vector<size_t> AlignPartsOfWords(std::string_view text, TextSpan sentence,

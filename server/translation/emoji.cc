@@ -87,6 +87,8 @@ size_t EmojiSize(std::string_view text) {
       first != '*') {
     return 0;
   }
+  // The icons of a font.
+  if (u_charType(first) == U_PRIVATE_USE_CHAR) return FirstCodePoint(text).size;
   Reader reader(text);
   // A pictograph that needs a selector needs none if another is joined to it.
   const bool joins = [&] {

@@ -12,17 +12,21 @@ namespace {
 
 class Escapes {
  public:
-  explicit Escapes(std::string_view text) : text_(text) {}
+  Escapes(std::string_view text, PlainMarks plain)
+      : text_(text), plain_(plain) {}
 
   // True if the character at `at` needs a backslash.
   bool Needs(size_t at) const {
     switch (text_[at]) {
       case '\\':
+        return at + 1 == text_.size() || absl::ascii_ispunct(After(at));
       case '`':
+        return true;
       case '[':
       case ']':
+        return !plain_.brackets || IsOfLink(at);
       case '|':
-        return true;
+        return !plain_.bars;
       case '*':
         return !(IsSpace(Before(at)) && IsSpace(After(at)) && at > 0);
       case '_':
@@ -92,13 +96,30 @@ class Escapes {
            std::all_of(text_.begin(), text_.begin() + at, absl::ascii_isdigit);
   }
 
+  bool BeginsBox() const {
+    return text_.starts_with("[ ] ") || text_.starts_with("[x] ") ||
+           text_.starts_with("[X] ");
+  }
+  // True if the bracket would begin or end a link, a footnote, the name of a
+  // page or the box of a task.
+  bool IsOfLink(size_t at) const {
+    constexpr std::string_view kAfterOpen = "^[!", kAfterClose = "([:";
+    if (text_[at] == ']') {
+      return kAfterClose.find(After(at)) != std::string::npos;
+    }
+    return (at == 0 && BeginsBox()) ||
+           kAfterOpen.find(After(at)) != std::string::npos;
+  }
+
   const std::string_view text_;
+  const PlainMarks plain_;
 };
 
 }  // namespace
 
-std::string EscapeMarkdown(std::string_view sentence, TextSpan span) {
-  const Escapes escapes(sentence);
+std::string EscapeMarkdown(std::string_view sentence, TextSpan span,
+                           PlainMarks plain) {
+  const Escapes escapes(sentence, plain);
   std::string out;
   for (size_t at = span.begin; at < span.end; ++at) {
     const char c = sentence[at];

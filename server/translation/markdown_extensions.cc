@@ -55,6 +55,17 @@ std::optional<MarkdownMark> MarkdownExtensions::Next(TextSpan span,
         return {{Kind::kFootnote, *mark}};
       }
       if (const auto mark = Name(at, span.end)) return {{Kind::kName, *mark}};
+    } else if (text_[at] == '^') {
+      if (const auto mark = Note(at, span.end)) {
+        return {{Kind::kFootnote, *mark}};
+      }
+      if (const auto mark = Raised({span.begin, span.end}, at)) {
+        return {{Kind::kName, *mark}};
+      }
+    } else if (text_[at] == '{') {
+      if (const auto mark = Attributes(at, span.end)) {
+        return {{Kind::kAttributes, *mark}};
+      }
     } else if (IsHighlight(at)) {
       return {{Kind::kHighlight, {at, at + 2}}};
     }
@@ -80,6 +91,11 @@ std::optional<TextSpan> MarkdownExtensions::LineMark(TextSpan span,
   if (place == Place::kLine && rest.starts_with(':') && rest.size() > 1 &&
       IsBlankByte(rest[1])) {
     return of_size(2);  // a definition
+  }
+  if (place == Place::kLine) {
+    // The text of a footnote, below that of another one.
+    const auto note = Footnote(span.begin, span.end, /*at_begin=*/true);
+    if (note && text_[note->end - 1] == ':') return *note;
   }
   if (rest.starts_with("*[")) {
     // The text that an abbreviation stands for.
@@ -124,6 +140,43 @@ std::optional<TextSpan> MarkdownExtensions::Name(size_t at, size_t end) const {
     return std::nullopt;
   }
   return TextSpan{at, close + 2};
+}
+
+std::optional<TextSpan> MarkdownExtensions::Note(size_t at, size_t end) const {
+  if (at + 1 == end || text_[at + 1] != '[') return std::nullopt;
+  // Up to the next bracket, so that all such marks take linear time.
+  const size_t close = text_.substr(0, end).find_first_of("[]", at + 2);
+  if (close == text_.npos || text_[close] != ']') return std::nullopt;
+  return TextSpan{at, close + 1};
+}
+
+std::optional<TextSpan> MarkdownExtensions::Raised(TextSpan span,
+                                                   size_t at) const {
+  constexpr size_t kMostBytes = 16;
+  const std::string_view text = text_.substr(0, span.end);
+  size_t begin = at;
+  while (begin > span.begin && absl::ascii_isalnum(text[begin - 1])) --begin;
+  size_t close = at + 1;
+  while (close < span.end && close - at <= kMostBytes &&
+         (absl::ascii_isalnum(text[close]) || text[close] == '-' ||
+          text[close] == '+')) {
+    ++close;
+  }
+  if (begin == at || close == at + 1 || !text.substr(close).starts_with('^')) {
+    return std::nullopt;
+  }
+  return TextSpan{begin, close + 1};
+}
+
+std::optional<TextSpan> MarkdownExtensions::Attributes(size_t at,
+                                                       size_t end) const {
+  if (at + 1 == end ||
+      std::string_view("#.:").find(text_[at + 1]) == std::string_view::npos) {
+    return std::nullopt;
+  }
+  const size_t close = text_.substr(0, end).find_first_of("{}\n", at + 1);
+  if (close == text_.npos || text_[close] != '}') return std::nullopt;
+  return TextSpan{at, close + 1};
 }
 
 bool MarkdownExtensions::IsHighlight(size_t at) const {

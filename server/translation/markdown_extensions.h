@@ -13,10 +13,11 @@ namespace trivium {
 // A mark of an extension of CommonMark. md4c reports it as text.
 struct MarkdownMark {
   enum class Kind {
-    kFootnote,   // [^1], and at the begin of a block [^1]:
-    kName,       // [[Page|label]] of a wiki
-    kLine,       // begins a line and is no text: [!NOTE], :::tip, ": "
-    kHighlight,  // the two "==" of ==marked== and "++" of ++inserted++
+    kFootnote,    // [^1], and at the begin of a block [^1]:; ^[its text]
+    kAttributes,  // {#id .class}
+    kName,        // [[Page|label]] of a wiki; 2^nd^
+    kLine,        // begins a line and is no text: [!NOTE], :::tip, ": "
+    kHighlight,   // the two "==" of ==marked== and "++" of ++inserted++
   };
   Kind kind = Kind::kFootnote;
   TextSpan span;
@@ -43,6 +44,10 @@ class MarkdownExtensions {
   std::optional<TextSpan> LineMark(TextSpan span, Place place) const;
   std::optional<TextSpan> Footnote(size_t at, size_t end, bool at_begin) const;
   std::optional<TextSpan> Name(size_t at, size_t end) const;
+  std::optional<TextSpan> Note(size_t at, size_t end) const;
+  // A raised sign and the word before it.
+  std::optional<TextSpan> Raised(TextSpan span, size_t at) const;
+  std::optional<TextSpan> Attributes(size_t at, size_t end) const;
   bool IsHighlight(size_t at) const;
 
   const std::string_view text_;

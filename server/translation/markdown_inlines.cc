@@ -154,6 +154,7 @@ void MarkdownInlines::AddMark(const MarkdownMark& mark) {
   const size_t end = mark.span.end;
   switch (mark.kind) {
     case MarkdownMark::Kind::kFootnote:
+    case MarkdownMark::Kind::kAttributes:
       return AddTo(end, Kind::kVoid);
     case MarkdownMark::Kind::kName:
       return AddTo(end, Kind::kOpaque);
@@ -179,8 +180,20 @@ void MarkdownInlines::AddMark(const MarkdownMark& mark) {
 bool MarkdownInlines::AddBreak(bool hard) {
   const size_t end = AfterLineBreak(text_, at_, hard);
   if (end == at_) return false;
-  AddTo(end, hard ? Kind::kBreak : Kind::kSpace);
+  AddTo(end, hard || IsAfterBoldLine() ? Kind::kBreak : Kind::kSpace);
   return true;
+}
+
+// True behind a line that is bold as a whole, as a heading is: "> **Warning**".
+bool MarkdownInlines::IsAfterBoldLine() const {
+  if (pieces_.empty() || pieces_.back().kind != Kind::kClose) return false;
+  const size_t open = pieces_.back().partner;
+  const std::string_view mark = pieces_[open].span.Of(text_);
+  if (mark != "**" && mark != "__") return false;
+  return open == 0 ||
+         ((pieces_[open - 1].kind == Kind::kSpace ||
+           pieces_[open - 1].kind == Kind::kBreak) &&
+          pieces_[open - 1].span.Of(text_).find('\n') != text_.npos);
 }
 
 bool MarkdownInlines::AddHtml() {

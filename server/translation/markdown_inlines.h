@@ -94,6 +94,7 @@ class MarkdownInlines {
   MarkdownExtensions::Place PlaceInBlock() const;
   void AddMark(const MarkdownMark& mark);
   bool AddBreak(bool hard);
+  bool IsAfterBoldLine() const;
   // Adds a tag or comment, which may span several lines.
   bool AddHtml();
   void AddStartTag(size_t end, MarkupToken tag);

@@ -73,9 +73,10 @@ class MarkdownWriter : public MarkupWriter {
 
   MarkdownWriter(const Markup& markup, const Markup::Sentence& sentence,
                  std::string_view translation, const MarkupPlan& plan,
-                 Style style)
+                 Style style, PlainMarks plain_marks)
       : MarkupWriter(markup, sentence, translation, plan),
         style_(style),
+        plain_marks_(plain_marks),
         marks_(plan.nodes.size(), 0),
         begins_(plan.nodes.size(), 0) {
     BeginCheck();
@@ -165,6 +166,13 @@ class MarkdownWriter : public MarkupWriter {
     check_ += text;
     plain_ += text;
   }
+  // Before a tag, a backslash is one only if there are two.
+  void DoubleBackslash() {
+    const size_t last = out_.find_last_not_of('\\') + 1;
+    if (last_ != Last::kText || (out_.size() - last) % 2 == 0) return;
+    out_ += '\\';
+    check_ += '\\';
+  }
   void PutTag(Kind kind, std::string_view bytes) {
     if (bytes.starts_with('~')) struck_.push_back(check_.size());
     tags_.push_back({kind, std::string(bytes)});
@@ -217,7 +225,8 @@ class MarkdownWriter : public MarkupWriter {
          kAfterLinks.find(first) == kAfterLinks.npos)) {
       Space();
     }
-    const std::string escaped = EscapeMarkdown(translation_, span);
+    const std::string escaped =
+        EscapeMarkdown(translation_, span, plain_marks_);
     out_ += escaped;
     check_ += escaped;
     plain_ += text;
@@ -248,6 +257,7 @@ class MarkdownWriter : public MarkupWriter {
 
   void Open(int id) {
     std::string bytes(BytesOf(tag(nodes_[id].open)));
+    DoubleBackslash();
     if (IsDelimiter(bytes) && style_ == Style::kSpaced &&
         (TouchesLetter() || last_ == Last::kClose || last_ == Last::kPiece)) {
       Space();
@@ -294,6 +304,7 @@ class MarkdownWriter : public MarkupWriter {
   void Close(int id) {
     const Markup::Tag& close = tag(nodes_[id].close);
     const std::string_view opener = BytesOf(tag(close.partner));
+    DoubleBackslash();
     FillEmpty(id, opener);
     std::string bytes(BytesOf(close));
     if (IsEmphasis(opener) && marks_[id] != 0) {
@@ -319,6 +330,7 @@ class MarkdownWriter : public MarkupWriter {
 
   void AddPiece(const Markup::Tag& piece) {
     const std::string_view bytes = BytesOf(piece);
+    DoubleBackslash();
     if ((bytes.starts_with('`') && out_.ends_with('`')) ||
         (IsBareLink(bytes) && !out_.empty() &&
          !absl::ascii_isspace(out_.back()) && last_ != Last::kOpen &&
@@ -342,6 +354,7 @@ class MarkdownWriter : public MarkupWriter {
   }
 
   const Style style_;
+  const PlainMarks plain_marks_;
   std::vector<char> marks_;     // [nodes]: of emphasis; 0 if not open here
   std::vector<size_t> begins_;  // [nodes]: in out_, past the opening tag
   std::vector<int> open_;       // open emphasis
@@ -361,13 +374,18 @@ class MarkdownWriter : public MarkupWriter {
 
 std::string WriteMarkdown(const Markup& markup,
                           const Markup::Sentence& sentence,
-                          std::string_view translation,
-                          const MarkupPlan& plan) {
+                          std::string_view translation, const MarkupPlan& plan,
+                          PlainMarks marks) {
   using Style = MarkdownWriter::Style;
-  for (const Style style : {Style::kAsItWas, Style::kByTurns, Style::kSpaced}) {
-    MarkdownWriter writer(markup, sentence, translation, plan, style);
-    std::string out = writer.Run();
-    if (writer.IsReadAsMeant()) return out;
+  for (const bool again : {false, true}) {
+    if (again && !marks.brackets && !marks.bars) break;
+    if (again) marks = {};  // with all backslashes
+    for (const Style style :
+         {Style::kAsItWas, Style::kByTurns, Style::kSpaced}) {
+      MarkdownWriter writer(markup, sentence, translation, plan, style, marks);
+      std::string out = writer.Run();
+      if (writer.IsReadAsMeant()) return out;
+    }
   }
   return std::string(sentence.source.Of(markup.text()));
 }

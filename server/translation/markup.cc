@@ -18,7 +18,6 @@
 #include "base/status.h"
 #include "base/utf8.h"
 #include "server/translation/characters.h"
-#include "server/translation/markdown_escapes.h"
 #include "server/translation/markdown_writer.h"
 #include "server/translation/markup_lexer.h"
 #include "server/translation/markup_plan.h"
@@ -438,9 +437,6 @@ bool Markup::NeedsWords(const Sentence& sentence) const {
 
 std::string Markup::Escaped(std::string_view translation, TextSpan span,
                             bool raw) const {
-  if (format_ == MarkupFormat::kMarkdown) {
-    return EscapeMarkdown(translation, span);
-  }
   constexpr std::string_view kRawEnd = "]]>";
   const std::string_view text = span.Of(translation);
   std::string out;
@@ -470,16 +466,48 @@ std::string Markup::Escaped(std::string_view translation, TextSpan span,
   return out;
 }
 
+PlainMarks Markup::PlainMarksIn(const Sentence& sentence) const {
+  PlainMarks plain;
+  bool escaped = false;  // a bracket
+  size_t tag = sentence.first_tag;
+  for (size_t at = sentence.source.begin; at < sentence.source.end; ++at) {
+    while (tag < sentence.last_tag && tags_[tag].end <= at) ++tag;
+    if (tag < sentence.last_tag && tags_[tag].begin <= at) {
+      at = tags_[tag].end - 1;
+      continue;
+    }
+    const auto is_bracket = [&](size_t place) {
+      return place < text_.size() &&
+             (text_[place] == '[' || text_[place] == ']');
+    };
+    if (text_[at] == '\\') {
+      ++at;
+      escaped = escaped || is_bracket(at);
+    } else {
+      plain.brackets = plain.brackets || is_bracket(at);
+      plain.bars = plain.bars || text_[at] == '|';
+    }
+  }
+  // It may be that this one would name a link.
+  if (escaped) plain.brackets = false;
+  return plain;
+}
+
 std::string Markup::Place(const Sentence& sentence,
                           std::string_view translation,
                           std::span<const AlignedWords> words) const {
+  if (!sentence.marked() && format_ == MarkupFormat::kMarkdown) {
+    return EscapeMarkdown(translation, {0, translation.size()},
+                          PlainMarksIn(sentence));
+  }
   if (!sentence.marked()) {
     return Escaped(translation, {0, translation.size()},
                    IsRaw(sentence.plain.begin));
   }
   const MarkupPlan plan = PlanMarkup(*this, sentence, translation, words);
   if (format_ == MarkupFormat::kMarkdown) {
-    return WriteMarkdown(*this, sentence, translation, plan);
+    return WriteMarkdown(*this, sentence, translation, plan,
+                         PlainMarksIn(sentence));
   }
   return MarkupWriter(*this, sentence, translation, plan).Run();
 }

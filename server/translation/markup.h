@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/translation/markdown_escapes.h"
 #include "server/translation/markup_pieces.h"
 #include "server/translation/sentences.h"
 #include "server/translation/text_edits.h"
@@ -147,6 +148,7 @@ class Markup {
   std::string Escaped(std::string_view translation, TextSpan span,
                       bool raw) const;
   bool IsRaw(size_t plain) const;
+  PlainMarks PlainMarksIn(const Sentence& sentence) const;  // of Markdown
 
   MarkupFormat format_ = MarkupFormat::kHtml;
   std::string text_;

@@ -19,7 +19,9 @@ struct MarkupLinks {
   };
   // [targets]: to words of the source, ascending, each once.
   std::vector<std::vector<Link>> links;
-  // [targets]: the word of the same kind with the highest weight, or kNone.
+  // [targets]: the word of the same kind with the highest weight, or kNone. A
+  // word that its source word can spare stands for another one that would have
+  // none.
   std::vector<int> source_of_target;
   // [targets]: true for a second U+FFFC of the same opaque piece.
   std::vector<bool> dropped;

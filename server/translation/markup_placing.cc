@@ -189,15 +189,18 @@ class MarkupPlacing {
         [](const Word& word) { return word.kind == WordKind::kPunctuation; });
   }
 
-  // True for <sub> and <sup> around a part of a word that the translation
-  // writes in another way: "10<sup>th</sup>" becomes "10.".
+  // True for <sub> and <sup> around a part of a word that the translation does
+  // not have: "the 1<sup>st</sup>" becomes "der erste".
   bool IsLostScript(const Node& node) const {
     if (node.open == kNoTag) return false;
     const std::string_view name = tag(node.open).span().Of(markup_.text_);
     if (!name.starts_with("<sup") && !name.starts_with("<sub")) return false;
     const TextSpan word = WordAround(markup_.plain_, node.plain.begin);
+    const std::string_view written = word.Of(markup_.plain_);
+    const TextSpan ordinal = OrdinalOf(translation_, written);
     return word.begin < word.end &&
-           OnlyWord(translation_, word.Of(markup_.plain_)) == translation_.npos;
+           OnlyWord(translation_, written) == translation_.npos &&
+           ordinal.begin == ordinal.end;
   }
 
   // True if an element within the sentence has words in the source, and none in
@@ -411,6 +414,11 @@ class MarkupPlacing {
         1;
     const auto inside = [&](int gap) { return gap >= begin && gap <= end; };
     int gap = kNone;
+    // An element within a word stays with it.
+    if (node.plain.begin < node.plain.end && next > before + 1) {
+      const int target = links_.first_target[next - 1];
+      if (target != kNone && inside(target)) gap = target;
+    }
     // Tries the neighbours in the source, then those farther away.
     constexpr int kNeighbours = 8;
     for (int far = 0; far < kNeighbours && gap == kNone; ++far) {

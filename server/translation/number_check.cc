@@ -13,7 +13,9 @@
 //
 // A point between digits need not be a separator of a number: "Windows 3.1" is
 // the same in German. So separators of a number with a point alone stay if the
-// word before it is the same in both texts, or announces a section.
+// word before it is the same in both texts, or announces a section. They become
+// the source's if it is a version: joined to a name, or behind a name that is
+// the same in both texts.
 #include "server/translation/number_check.h"
 
 #include <fmt/format.h>
@@ -24,6 +26,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "server/translation/characters.h"
 #include "server/translation/clock_times.h"
 #include "server/translation/number_neighbours.h"
@@ -189,24 +192,46 @@ bool CountsUnit(std::string_view text, size_t at) {
   return rest.starts_with("%") || kUnits->contains(rest.substr(0, end));
 }
 
-// True if the text at `at` follows a name in capitals, such as "USB" or "iOS",
-// that the translation has, too: a version follows.
-bool FollowsProduct(std::string_view source, size_t at,
-                    std::string_view translation, size_t there) {
-  const auto word_before = [](std::string_view text, size_t end) {
-    while (end > 0 && text[end - 1] == ' ') --end;
-    size_t begin = end;
-    while (begin > 0 && absl::ascii_isalpha(text[begin - 1])) --begin;
-    return text.substr(begin, end - begin);
-  };
-  const std::string_view word = word_before(source, at);
+// Returns the letters before `end`, with the spaces or the sign between them:
+// "iOS ", "GPT-", "doi:".
+std::string_view NameBefore(std::string_view text, size_t end) {
+  size_t begin = end;
+  if (begin > 0 &&
+      std::string_view("-/:").find(text[begin - 1]) != std::string_view::npos) {
+    --begin;
+  } else {
+    while (begin > 0 && text[begin - 1] == ' ') --begin;
+  }
+  while (begin > 0 && absl::ascii_isalpha(text[begin - 1])) --begin;
+  return text.substr(begin, end - begin);
+}
+
+// True if the number at `at` is a version: the translation, too, has it joined
+// to the same name ("HTTP/1.1"), behind the same name in capitals ("iOS 17.4"),
+// or behind one that has a capital within an English sentence ("with Web 2.0").
+bool IsVersion(std::string_view source, size_t at, std::string_view translation,
+               size_t there) {
+  const std::string_view name = NameBefore(source, at);
+  const std::string_view written = NameBefore(translation, there);
+  // At the begin of a sentence "iOS" may become "IOS".
+  if (name.empty() || !absl::EqualsIgnoreCase(
+                          absl::string_view(name.data(), name.size()),
+                          absl::string_view(written.data(), written.size()))) {
+    return false;
+  }
+  const std::string_view word = name.substr(0, name.find(' '));
   static const auto* const kCurrencies = new std::set<std::string_view>{
       "EUR", "USD", "GBP", "CHF", "JPY", "AUD", "CAD", "CNY", "SEK"};
-  const auto capitals = std::count_if(word.begin(), word.end(), [](char c) {
+  if (kCurrencies->contains(word)) return false;
+  const auto is_upper = [](char c) {
     return absl::ascii_isupper(static_cast<unsigned char>(c));
-  });
-  return capitals >= 2 && !kCurrencies->contains(word) &&
-         word == word_before(translation, there);
+  };
+  if (word.size() == name.size()) return absl::ascii_isalpha(name[0]);
+  if (std::count_if(word.begin(), word.end(), is_upper) >= 2) return true;
+  const std::string_view before = source.substr(0, at - name.size());
+  return !word.empty() && is_upper(word[0]) && before.size() > 1 &&
+         before.ends_with(' ') &&
+         absl::ascii_islower(before[before.size() - 2]);
 }
 
 bool AnnouncesSection(std::string_view word) {
@@ -381,21 +406,21 @@ std::vector<TextEdit> NumberCheck::SeparatorEdits(
       const bool point = !origin.grouped && source_style_.point == ".";
       const bool section = point && AnnouncesSection(word) &&
                            !CountsUnit(source, origin.span.end);
-      if (!section && origin.value == number.value &&
+      const bool version =
+          point && !section && !CountsUnit(source, origin.span.end) &&
+          IsVersion(source, origin.span.begin, translation, number.span.begin);
+      if (!section && !version && origin.value == number.value &&
           origin.grouped == number.grouped &&
           IsWrittenAs(target_style_, translation, number)) {
         break;
       }
       // "at 10.15" is "um 10.15 Uhr".
       if (number.time && !origin.grouped) break;
-      if (point && !section &&
-          ((word.size() >= kLeastName &&
-            word == WordBefore(translation, number.span.begin)) ||
-           FollowsProduct(source, origin.span.begin, translation,
-                          number.span.begin))) {
+      if (point && !section && !version && word.size() >= kLeastName &&
+          word == WordBefore(translation, number.span.begin)) {
         break;
       }
-      std::string text = origin.is_value() && !section
+      std::string text = origin.is_value() && !section && !version
                              ? WriteNumber(source, origin, target_style_)
                              : std::string(origin.span.Of(source));
       if (text != there) {

@@ -220,8 +220,10 @@ size_t OrdinalMarkAt(std::string_view text, size_t at) {
   return 0;
 }
 
-// "22nd" is "22.", and the model may write "22.d".
-std::optional<TextEdit> GermanOrdinal(std::string_view text, size_t end) {
+// "22nd" is "22.", and the model may write "22.d", "22nster" or "22". `only`:
+// each text has the number once.
+std::optional<TextEdit> GermanOrdinal(std::string_view text, size_t end,
+                                      bool only) {
   size_t mark = OrdinalMarkAt(text, end);
   if (mark == 0 && text.substr(end).starts_with(".")) {
     mark = OrdinalMarkAt(text, end + 1);
@@ -231,10 +233,35 @@ std::optional<TextEdit> GermanOrdinal(std::string_view text, size_t end) {
     }
     if (mark > 0) ++mark;
   }
-  if (mark == 0) return std::nullopt;
+  if (mark == 0 && !only) return std::nullopt;
+  if (mark == 0) {
+    const auto is_small = [&](size_t at) {
+      return at < text.size() && absl::ascii_islower(text[at]);
+    };
+    size_t letters = end;
+    while (is_small(letters)) ++letters;
+    const bool well = text.substr(end).starts_with("te");  // "22te"
+    if (letters > end && !well && !IsLetterAt(text, letters)) {
+      return TextEdit{{end, letters}, "."};
+    }
+    const bool goes_on =
+        end + 1 < text.size() &&
+        (text[end] == ',' || (text[end] == ' ' && IsLetterAt(text, end + 1)));
+    if (!goes_on) return std::nullopt;
+    return TextEdit{{end, end}, "."};
+  }
   // The full stop of the sentence suffices.
   const bool stop = text.substr(end + mark).starts_with(".");
   return TextEdit{{end, end + mark}, stop ? "" : "."};
+}
+
+const char* EnglishMark(std::string_view value) {
+  const char last = value.back();
+  const bool teen = value.size() > 1 && value[value.size() - 2] == '1';
+  return teen || last > '3' || last == '0' ? "th"
+         : last == '1'                     ? "st"
+         : last == '2'                     ? "nd"
+                                           : "rd";
 }
 
 std::optional<TextEdit> EnglishOrdinal(std::string_view text,
@@ -243,13 +270,7 @@ std::optional<TextEdit> EnglishOrdinal(std::string_view text,
   if (mark == 0 || number.value.find('.') != number.value.npos) {
     return std::nullopt;
   }
-  const char last = number.value.back();
-  const bool teen =
-      number.value.size() > 1 && number.value[number.value.size() - 2] == '1';
-  const char* const right = teen || last > '3' || last == '0' ? "th"
-                            : last == '1'                     ? "st"
-                            : last == '2'                     ? "nd"
-                                                              : "rd";
+  const char* const right = EnglishMark(number.value);
   const TextSpan span = {number.span.end, number.span.end + mark};
   if (span.Of(text) == right) return std::nullopt;
   return TextEdit{span, right};
@@ -259,6 +280,42 @@ std::optional<TextEdit> EnglishOrdinal(std::string_view text,
 bool IsStopWithin(std::string_view text, size_t at) {
   return at + 1 < text.size() && text[at] == '.' && text[at + 1] == ' ' &&
          IsLetterAt(text, at + 2);
+}
+
+// True if the text at `at` joins two ordinals: "18./19.", "1.-3.".
+bool JoinsOrdinals(std::string_view text, size_t at) {
+  for (const std::string_view joint : {"/", "-", "–"}) {
+    if (text.substr(std::min(at, text.size())).starts_with(joint)) return true;
+  }
+  return false;
+}
+
+// "18./19." is "18th/19th", and the model may write "18,/19.". A number at the
+// begin, "1. Introduction", is that of a list.
+std::optional<TextEdit> OrdinalOfGerman(std::string_view source,
+                                        const WrittenNumber& read,
+                                        std::string_view text,
+                                        const WrittenNumber& written) {
+  const size_t there = read.span.end, here = written.span.end;
+  if (read.runs.size() != 1 || written.runs.size() != 1 ||
+      there >= source.size() || source[there] != '.' || here >= text.size()) {
+    return std::nullopt;
+  }
+  const std::string_view behind = source.substr(there + 1);
+  const bool within = IsStopWithin(source, there) && read.span.begin > 0;
+  bool ordinal = false;
+  if (text[here] == '.' || text[here] == ',') {
+    ordinal = JoinsOrdinals(source, there + 1) && JoinsOrdinals(text, here + 1);
+  }
+  if (text[here] == '.') {
+    ordinal = ordinal || (within && IsStopWithin(text, here)) ||
+              (behind.starts_with(",") && text.substr(here).starts_with(".,"));
+  } else if (text[here] == ',') {
+    ordinal = ordinal || (within && (text.substr(here).starts_with(", and ") ||
+                                     text.substr(here).starts_with(", or ")));
+  }
+  if (!ordinal) return std::nullopt;
+  return TextEdit{{here, here + 1}, EnglishMark(written.value)};
 }
 
 // True if a word's small letters touch the number: "auf999".
@@ -374,11 +431,23 @@ std::vector<TextEdit> NeighbourEdits(const NumberedText& source,
         !HasLetterBefore(source.text, read.span.begin)) {
       edits.push_back({{written.span.begin, written.span.begin}, " "});
     }
+    const auto count = [&read](const NumberedText& one) {
+      return std::count_if(
+          one.numbers.begin(), one.numbers.end(),
+          [&read](const auto& number) { return number.value == read.value; });
+    };
+    const auto only = [&] {
+      return count(source) == 1 && count(translation) == 1;
+    };
     std::optional<TextEdit> ordinal;
     if (english) {
       ordinal = EnglishOrdinal(text, written);
+      if (!ordinal && source_language == "de") {
+        ordinal = OrdinalOfGerman(source.text, read, text, written);
+        if (ordinal && !only()) ordinal.reset();
+      }
     } else if (OrdinalMarkAt(source.text, read.span.end) > 0) {
-      ordinal = GermanOrdinal(text, written.span.end);
+      ordinal = GermanOrdinal(text, written.span.end, only());
     }
     if (ordinal) {
       edits.push_back(*std::move(ordinal));

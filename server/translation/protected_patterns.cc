@@ -16,7 +16,8 @@ constexpr char kMustache[] = R"((\{\{\{[^{}]*\}\}\}|\{\{[^{}]*\}\}))";
 
 // Does not match the punctuation that follows a URL in a sentence. Parentheses
 // belong to a URL only in pairs.
-constexpr char kUrl[] = R"(\b((?:[A-Za-z][A-Za-z0-9+.-]*://|www\.|mailto:))"
+constexpr char kUrl[] = R"(\b((?:[A-Za-z][A-Za-z0-9+.-]*://|www\.|mailto:|)"
+                        R"((?i:doi|arxiv|urn):))"
                         R"((?:\([^\s<>"()]*\)|[^\s<>"()“”„«»])*)"
                         R"((?:\([^\s<>"()]*\)|[^\s<>"()“”„«».,;:!?\]'…])))";
 

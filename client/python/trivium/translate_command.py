@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import pathlib
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -21,10 +22,10 @@ from trivium.progress import Progress
 from trivium.v1 import inference_pb2
 
 _DESCRIPTION = """\
-Translates documents: DOCX, PPTX, ODT, ODS, ODP, EPUB, HTML, Markdown, XLIFF 1.2 and
-2, PO, Android's strings.xml, .properties, CSV, TSV, SRT, VTT, JSON, XML or plain
-text. Everything except their texts stays, byte for byte. A run
-that was stopped continues when the same command is given again:
+Translates documents: DOCX, PPTX, XLSX, ODT, ODS, ODP, EPUB, HTML, Markdown,
+XLIFF 1.2 and 2, PO, Android's strings.xml, Apple's .strings, .properties, ARB, CSV,
+TSV, SRT, VTT, JSON, XML or plain text. Everything except their texts stays, byte
+for byte. A run that was stopped continues when the same command is given again:
 OUT.trivium-journal has a document's translations until all is done.
 """
 
@@ -37,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     args = parser.parse_args(arguments)
     try:
-        jobs = list(_jobs(args, parser))
+        jobs = _all_jobs(args, parser)
         with trivium.Client(
             args.address, credentials=_credentials(args), tls_server_name=args.tls_server_name
         ) as client:
@@ -66,7 +67,7 @@ def _run_all(client: trivium.Client, args: argparse.Namespace, jobs: list[_Job])
             if job.of_folder and fields == ["start.file_name"]:
                 print(f"{job.source}: left out, its format is not known", file=sys.stderr)
                 continue
-            code = _fail(f"{job.source}: {error}")
+            code = _fail(f"{job.source}: {_in_words_of_flags(str(error))}")
         except (DocumentError, TriviumError) as error:
             code = _fail(f"{job.source}: {error}")
         except OSError as error:
@@ -305,6 +306,48 @@ class _Job:
             _write(self.output, data)
 
 
+# The flags of what the API names otherwise, the longer names first.
+_FLAGS = {
+    "start.options.decoding.beam_size": "--beam-size",
+    "start.options.source_language": "--from",
+    "start.options.target_language": "--to",
+    "start.options.protect.patterns": "--protect-pattern",
+    "start.options.glossary": "--term or --glossary",
+    "start.options.checks": "--check",
+    "start.document.columns": "--column",
+    "start.document.encoding": "--encoding",
+    "start.document.keys": "--keys",
+    "start.document.mark_fuzzy": "--mark-fuzzy",
+    "start.document.no_header": "--no-header",
+    "start.document.only_keys": "--only",
+    "start.document.retranslate": "--retranslate",
+    "start.file_name": "FILE",
+    "start.format": "--format",
+    "start.model": "--model",
+}
+
+
+def _in_words_of_flags(message: str) -> str:
+    for field, flag in _FLAGS.items():
+        message = re.sub(rf"\b{re.escape(field)}\b", flag, message)
+    return message
+
+
+def _all_jobs(args: argparse.Namespace, parser: argparse.ArgumentParser) -> list[_Job]:
+    jobs = list(_jobs(args, parser))
+    sources: dict[pathlib.Path, str] = {}
+    for job in jobs:
+        if job.output is None:
+            continue
+        other = sources.setdefault(job.output.resolve(), job.source)
+        if other != job.source:
+            raise DocumentError(
+                f"{other} and {job.source} would both become {job.output}: translate them "
+                "one by one, each with another -o"
+            )
+    return jobs
+
+
 def _jobs(args: argparse.Namespace, parser: argparse.ArgumentParser) -> Iterator[_Job]:
     language = args.target_language or "translated"
     several = len(args.files) > 1
@@ -321,16 +364,30 @@ def _jobs(args: argparse.Namespace, parser: argparse.ArgumentParser) -> Iterator
             continue
         source = pathlib.Path(name)
         if source.is_dir():
-            out = source.with_name(f"{source.resolve().name}.{language}")
+            folder = source.resolve()
+            out = source / ".." / f"{folder.name}.{language}"
+            if source.name:
+                out = source.with_name(f"{folder.name}.{language}")
+            if args.output == _STANDARD:
+                parser.error("standard output takes one document, and no folder")
             if args.output:
-                out = pathlib.Path(args.output) / (source.name if several else "")
-            files = sorted(one for one in source.rglob("*") if one.is_file())
+                out = pathlib.Path(args.output) / ((source.name or folder.name) if several else "")
+            if out.resolve() == folder:
+                raise DocumentError(
+                    f"{name}: its translations would overwrite it: give another -o"
+                )
+            files = sorted(
+                one
+                for one in source.rglob("*")
+                if one.is_file() and out.resolve() not in one.resolve().parents
+            )
+            if not files:
+                raise DocumentError(f"{name}: has no files")
             for one in files:
-                if out.resolve() not in one.resolve().parents:
-                    yield _Job(one, out / one.relative_to(source), of_folder=True)
+                yield _Job(one, out / one.relative_to(source), of_folder=True)
         elif args.output == _STANDARD:
             yield _Job(source, None)
-        elif args.output and several:
+        elif args.output and (several or pathlib.Path(args.output).is_dir()):
             yield _Job(source, pathlib.Path(args.output) / source.name)
         else:
             beside = source.with_name(f"{source.stem}.{language}{source.suffix}")
@@ -380,6 +437,10 @@ def _run(client: trivium.Client, args: argparse.Namespace, job: _Job) -> None:
     in_folder = job.of_folder or (len(args.files) > 1 and args.output)
     if job.output is not None and in_folder:
         job.output.parent.mkdir(parents=True, exist_ok=True)
+    elif job.output is not None and not job.output.parent.is_dir():
+        raise DocumentError(
+            f"{job.output}: its folder does not exist: make it, or give another -o"
+        )
     journal = _journal(args, options, job)
     if journal is not None and journal.found:
         print(f"{journal.path}: continues after {journal.found} texts", file=sys.stderr)

@@ -21,6 +21,7 @@
 #include "server/errors/status.h"
 #include "server/translation/pipeline/checks_stage.h"
 #include "server/translation/pipeline/emoji_stage.h"
+#include "server/translation/pipeline/end_marks_stage.h"
 #include "server/translation/pipeline/glossary_stage.h"
 #include "server/translation/pipeline/invisible_characters_stage.h"
 #include "server/translation/pipeline/known_characters.h"
@@ -148,6 +149,8 @@ Stages StagesOf(const TranslationOptions& options, const SharedParts& shared,
     });
   }
   // Words of results have places in the model's own text.
+  add(options.text_stages && !options.report_words,
+      [&] { return std::make_unique<EndMarksStage>(); });
   add(options.text_stages && !options.report_words,
       [&] { return std::make_unique<PlaceholderSpacesStage>(); });
   add(options.report_words,

@@ -177,6 +177,46 @@ class CommandTest(unittest.TestCase):
         self.assertIn("b.txt: left out", err)
         self.assertEqual((self.folder / "f.de" / "g" / "c.txt").read_text(), "THREE")
 
+    def test_a_folder_may_be_this_one(self):
+        (self.folder / "f").mkdir()
+        self.write("f/a.txt", "one")
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.folder / "f")
+        code, err = self.run_command(".", "--to", "de")
+        self.assertEqual(code, 0, err)
+        self.assertEqual((self.folder / "f.de" / "a.txt").read_text(), "ONE")
+
+    def test_an_output_may_be_a_folder(self):
+        (self.folder / "out").mkdir()
+        code, err = self.run_command(self.write("a.txt", "one"), "-o", str(self.folder / "out"))
+        self.assertEqual(code, 0, err)
+        self.assertEqual((self.folder / "out" / "a.txt").read_text(), "ONE")
+
+    def test_outputs_that_cannot_be_are_told_first(self):
+        for name in ("f", "g", "empty"):
+            (self.folder / name).mkdir()
+        same = [self.write("f/a.txt", "one"), self.write("g/a.txt", "two")]
+        folder = str(self.folder / "f")
+        for wrong, told in (
+            ([*same, "-o", str(self.folder / "out")], "f/a.txt and "),
+            ([folder, "-o", folder], "would overwrite it"),
+            ([str(self.folder / "empty")], "has no files"),
+            ([same[0], "-o", str(self.folder / "none" / "a.txt")], "its folder does not exist"),
+        ):
+            code, err = self.run_command(*wrong)
+            self.assertEqual(code, 1)
+            self.assertIn(told, err)
+        self.assertEqual(self.server.requests, [])
+
+    def test_errors_name_flags(self):
+        wrong = fake_server.status_of(grpc.StatusCode.INVALID_ARGUMENT,
+                                      "start.options.target_language: 'xx' is wrong",
+                                      field="start.options.target_language")
+        self.server.failures.append((grpc.StatusCode.INVALID_ARGUMENT, wrong))
+        code, err = self.run_command(self.write("a.txt", "one"), "--to", "xx")
+        self.assertEqual(code, 1)
+        self.assertIn("--to: 'xx' is wrong", err)
+
     def test_terms_come_from_flags_and_a_file(self):
         page = self.write("a.txt", "one")
         terms = self.write("terms.tsv", "hard disk\tFestplatte\n\n1=1\tdie = 1\n")

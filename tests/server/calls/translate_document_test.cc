@@ -21,7 +21,8 @@ class TranslateDocumentTest : public HandlersTest {
     transport_.Bring(message);
     handler_->OnRead(true);
   }
-  void Open(const std::string& format = "text") {
+  void Open(const std::string& format = "text",
+            const v1::TranslateOptions& options = {}) {
     CallContext context;
     context.held = std::make_shared<CallBytes>(&account_);
     handler_ =
@@ -29,6 +30,7 @@ class TranslateDocumentTest : public HandlersTest {
     handler_->Start();
     Request message;
     message.mutable_start()->set_format(format);
+    *message.mutable_start()->mutable_options() = options;
     Send(message);
   }
   void SendData(const std::string& bytes) {
@@ -74,6 +76,30 @@ TEST_F(TranslateDocumentTest, ADocumentComesInPiecesAndGoesBackWhole) {
   EXPECT_EQ(bytes_, "Good morning.\n\nGood night.\n");
   EXPECT_EQ(result.text_count(), 2);
   EXPECT_EQ(result.untranslated_count(), 0);
+}
+
+TEST_F(TranslateDocumentTest,
+       OfADocumentInTheTargetLanguageOnlySureTextsInOthersAreTranslated) {
+  constexpr char kEnglish[] = "The cat sat on the mat and slept.";
+  std::string german;
+  for (const char* const animal : {"Katze", "Ente", "Kuh", "Maus", "Ziege"}) {
+    german += "Die " + std::string(animal) +
+              " liegt heute nicht unter dem Tisch, sondern im Garten.\n";
+  }
+  v1::TranslateOptions options;
+  options.set_source_language("auto");
+  options.set_target_language("de");
+  Open("text", options);
+  SendData(german + kEnglish + "\nOK\nКошка сидит на ковре.\n");
+  HalfClose();
+  EXPECT_EQ(PuppetTokenizer().Decode(batcher_.Wait(0).source.ids), kEnglish);
+  batcher_.Answer(0);
+  const v1::DocumentResult result = ReadAll();
+  EXPECT_TRUE(transport_.WaitForFinish().status.ok());
+  EXPECT_EQ(batcher_.count(), 1);
+  EXPECT_EQ(bytes_, german + kEnglish + "\nOK\nКошка сидит на ковре.\n");
+  EXPECT_EQ(result.untranslated_count(), 0);
+  EXPECT_EQ(result.detected_languages(0).language(), "de");
 }
 
 TEST_F(TranslateDocumentTest, ATextThatFailsStaysAndIsNamed) {

@@ -57,6 +57,15 @@ TEST(SrtTest, RowsThatBeginAnewAreTextsOfTheirOwn) {
                   "(LAUGHS)", "♪ la la ♪", "the house (red) is old"));
 }
 
+TEST(SrtTest, MarksOfAnotherSpeakerStay) {
+  const std::string times = "1\n00:00:01,000 --> 00:00:02,000\n";
+  EXPECT_EQ(InCapitals("srt", times + ">> hello, and\nwelcome.\n>>> a > b\n"),
+            times + ">> HELLO, AND\nWELCOME.\n>>> A > B\n");
+  const std::string cue = "WEBVTT\n\n00:01.000 --> 00:02.000\n";
+  EXPECT_EQ(InCapitals("vtt", cue + "&gt;&gt; hello\n>> you\n"),
+            cue + "&gt;&gt; HELLO\n>> YOU\n");
+}
+
 TEST(VttTest, TranslatesCuesAndKeepsNotesStylesAndVoices) {
   const std::string head =
       "WEBVTT - A title\n\nNOTE not this\n\nSTYLE\n::cue { color: red }\n\n"

@@ -38,7 +38,7 @@ TEST(PackagesTest, OtherKindsOfFilesAreNamed) {
   for (const char c : std::string("EncryptedPackage")) {
     encrypted += {c, '\0'};
   }
-  for (const char* const format : {"docx", "pptx", "odt", "epub"}) {
+  for (const char* const format : {"docx", "pptx", "xlsx", "odt", "epub"}) {
     ExpectRefused(format, encrypted, "password");
     ExpectRefused(format, compound + "WordDocument", "Office 97");
     ExpectRefused(format, "%PDF-1.7\n", "PDF");

@@ -1,4 +1,4 @@
-// Android's strings, Java's .properties, CSV and TSV.
+// Android's and Apple's strings, Java's .properties, ARB, CSV and TSV.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -201,6 +201,49 @@ TEST(TablesTest, AQuoteThatIsNeverClosedIsTold) {
               ElementsAre("\"b\" c", "d\" e"));
   EXPECT_THAT(TextsOf("csv", "a\n\"b\nc\"\n\"d\""), ElementsAre("b", "c", "d"));
   EXPECT_THAT(TextsOf("tsv", "a\n\"b"), ElementsAre("\"b"));
+}
+
+TEST(AppleStringsTest, ValuesAreTexts) {
+  const std::string text =
+      "\xEF\xBB\xBF/* \"a\" = \"b\"; */\r\n\"a \\\" b\" = \"one "
+      "\\\"two\\\"\\nthree %@\";\r\n// c\r\nkey=\"four\";\"alone\";x = y;";
+  EXPECT_THAT(TextsOf("strings", text),
+              ElementsAre("one \"two\"", "three %@", "four"));
+  EXPECT_EQ(InCapitals("strings", text),
+            "\xEF\xBB\xBF/* \"a\" = \"b\"; */\r\n\"a \\\" b\" = \"ONE "
+            "\\\"TWO\\\"\\nTHREE %@\";\r\n// c\r\nkey=\"FOUR\";\"alone\";x = "
+            "y;");
+  EXPECT_THAT(TextsOf("strings", R"(a = "\U00fc \'b\' c";)"),
+              ElementsAre("ü 'b' c"));
+}
+
+TEST(AppleStringsTest, TheyMayBeUtf16) {
+  std::string text = "\xFF\xFE", capitals = text;
+  for (const char c : std::string("a = \"b\";\n")) text += {c, '\0'};
+  for (const char c : std::string("a = \"B\";\n")) capitals += {c, '\0'};
+  EXPECT_EQ(InCapitals("strings", text), capitals);
+}
+
+TEST(AppleStringsTest, OthersAreRefused) {
+  ExpectRefused("strings", "\"a\" = \"b\";\n\"c\" \"d\";", "line 2");
+  ExpectRefused("strings", "\"a\" = \"b\"\n", "line 2");
+  ExpectRefused("strings", "\"a\" = \"b;\n", "line 1, column 7");
+  ExpectRefused("strings", "/* a\n\"b\" = \"c\";", "line 1");
+  ExpectRefused("strings", "a = ;", "line 1, column 5");
+  ExpectRefused("strings", "a = \"b\\", "line 1, column 5");
+  ExpectRefused("strings", "bplist00", "binary property list");
+}
+
+TEST(ArbTest, WhatTellsAboutTextsStays) {
+  const std::string text =
+      R"({"@@locale": "en", "a": "one {b}", "@a": {"description": "two"},)"
+      R"( "c": {"@@locale": "x"}})";
+  EXPECT_THAT(TextsOf("arb", text), ElementsAre("one {b}"));
+  DocumentOptions options;
+  options.target_language = "de-AT";
+  EXPECT_EQ(InCapitals("arb", text, options),
+            R"({"@@locale": "de_AT", "a": "ONE {B}", "@a": {"description": )"
+            R"("two"}, "c": {"@@locale": "x"}})");
 }
 
 }  // namespace

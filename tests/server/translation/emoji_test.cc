@@ -32,6 +32,7 @@ TEST(EmojiTest, FindsEmojiWhole) {
            "©️",
            "⌚",
            "🧑🏻‍🤝‍🧑🏿",
+           "\uE001",  // an icon of some font
        }) {
     EXPECT_EQ(SizeOf(emoji), std::string_view(emoji).size()) << emoji;
   }

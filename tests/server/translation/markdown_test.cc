@@ -91,7 +91,7 @@ TEST(MarkdownTest, KeepsTheNameOfALinksDefinition) {
   EXPECT_EQ(Says("A [b][red]." + definition, "Ein b.", {{"b", "b"}}),
             "Ein [b][red]." + definition);
   EXPECT_EQ(Says("A [red] [b]." + definition, "rot [b].", {{"rot", "red"}}),
-            "[rot][red] \\[b\\]." + definition);
+            "[rot][red] [b]." + definition);
   // Of two sentences, the second has the end.
   const Markup markup = Markdown("[A b. C d.]\n\n[a b. c d.]: x\n");
   EXPECT_EQ(Translated(markup, "C d.", "c.", {{"c", "C"}, {".", "."}}),
@@ -106,7 +106,7 @@ TEST(MarkdownTest, EscapesTextThatLooksLikeMarkup) {
     return EscapeMarkdown(text, {0, text.size()});
   };
   EXPECT_EQ(escaped("2 * 3 *a* a_b _c_ d _ `e` [f] \\g ~h~ i|j"),
-            "2 * 3 \\*a\\* a_b \\_c\\_ d _ \\`e\\` \\[f\\] \\\\g ~h\\~ i\\|j");
+            "2 * 3 \\*a\\* a_b \\_c\\_ d _ \\`e\\` \\[f\\] \\g ~h\\~ i\\|j");
   EXPECT_EQ(escaped("a < b <c> </d> AT&T &amp; &#33; C# ! 1."),
             "a < b \\<c> \\</d> AT&T \\&amp; \\&#33; C# ! 1.");
   EXPECT_EQ(escaped("1986. A"), "1986\\. A");
@@ -116,6 +116,48 @@ TEST(MarkdownTest, EscapesTextThatLooksLikeMarkup) {
   EXPECT_EQ(escaped("> A"), "\\> A");
   EXPECT_EQ(escaped("---"), "\\---");
   EXPECT_EQ(Says("A! [B](c)", "A!B", {{"B", "B"}}), "A\\![B](c)");
+}
+
+TEST(MarkdownTest, BarsAndBracketsThatAreTextNeedNoBackslash) {
+  EXPECT_EQ(Says("a|b", "c|d", {}), "c|d");
+  EXPECT_EQ(Says("*a* || b", "a || c", {{"a", "a"}}), "*a* || c");
+  EXPECT_EQ(Says("a", "b|c [d]", {}), "b\\|c \\[d\\]");
+  EXPECT_EQ(Says("a \\| b", "c | d", {}), "c \\| d");
+  EXPECT_EQ(Says("[a] b", "[c] b", {}), "[c] b");
+  EXPECT_EQ(Says("[a] *b*", "[c] b", {{"b", "b"}}), "[c] *b*");
+  // It might name a link.
+  EXPECT_EQ(Says("[a] \\[b]", "[a] [b]", {}), "\\[a\\] \\[b\\]");
+  // These would be a link, a footnote, a definition and the box of a task.
+  EXPECT_EQ(Says("[a] b", "[c](d)", {}), "[c\\](d)");
+  EXPECT_EQ(Says("[a] b", "c [^d]", {}), "c \\[^d]");
+  EXPECT_EQ(Says("[a] b", "[c]: d", {}), "[c\\]: d");
+  EXPECT_EQ(Says("[a] b", "[x] d", {}), "\\[x] d");
+  // A backslash before a letter is one.
+  EXPECT_EQ(Says("a \\b", "c \\d", {}), "c \\d");
+  EXPECT_EQ(Says("a\\ *b*", "c\\b", {{"b", "b"}}), "c\\\\*b*");
+}
+
+TEST(MarkdownTest, MarksOfPandocStay) {
+  EXPECT_EQ(Plain("A^[it is so] b.\n"), "A b.\n");
+  EXPECT_EQ(Says("A^[it *is*] b.", "A^[it is] b.", {}), "A^[it *is*] b.");
+  EXPECT_EQ(Plain("# A {#b .c}\n"), "\nA \n");
+  EXPECT_EQ(Says("# A {#b .c}", "D", {{"D", "A"}}), "# D {#b .c}");
+  EXPECT_EQ(Plain("the 2^nd^ b, e^x\n"), "the \uFFFC b, e^x\n");
+  EXPECT_EQ(Plain("A^[b [c] d\n"), "A^[b [c] d\n");
+}
+
+TEST(MarkdownTest, ABoldLineIsATextOfItsOwn) {
+  EXPECT_EQ(Plain("> **A**\n> b\n"), "\nA\nb\n");
+  EXPECT_EQ(Plain("a\n**B *c***\nd\n"), "a B c\nd\n");
+  EXPECT_EQ(Plain("a **b**\nc **d** e\n**f** g\n"), "a b c d e f g\n");
+}
+
+TEST(MarkdownTest, EachFootnoteIsATextOfItsOwn) {
+  const std::string text =
+      "A[^1] b[^c].\n\n[^1]: D e.\n[^c]: F g.\n[^h]: I j.\n";
+  EXPECT_EQ(Plain(text), "A b.\nD e.\nF g.\nI j.\n");
+  EXPECT_EQ(Translated(Markdown(text), "F g.", "x.", {}),
+            "A[^1] b[^c].\n\n[^1]: D e.\n[^c]: x.\n[^h]: I j.\n");
 }
 
 TEST(MarkdownTest, PutsDelimitersAtTheBordersOfWords) {

@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
 
 #include "tests/server/translation/translated_markup.h"
 #include "tests/support/error_texts.h"
@@ -167,6 +171,80 @@ TEST(MarkupTest, NumbersKeepTheirTagsAndSigns) {
   EXPECT_EQ(Translated(Html("<b>€10</b> to <i>€20</i>"), "€10 to €20",
                        "€10 bis €20", {{"bis", "to"}}),
             "<b>€10</b> bis <i>€20</i>");
+}
+
+// The alignment with weights: of the translation, the source and how much.
+std::vector<AlignedWords> Weighted(
+    std::string_view plain, std::string_view translation,
+    const std::vector<std::tuple<std::string, std::string, float>>& weights) {
+  std::vector<AlignedWords> words;
+  for (const auto& [target, source, weight] : weights) {
+    words.push_back(
+        {SpanOf(translation, target), SpanOf(plain, source), weight});
+  }
+  return words;
+}
+
+TEST(MarkupTest, AWordThatItsSourceCanSpareStandsForOneThatHasNone) {
+  const Markup markup = Html("The <b>house</b> is big");
+  const std::string_view translation = "Das Haus ist groß";
+  const auto place = [&](float is) {
+    return markup.Place(markup.In({0, markup.plain().size()}), translation,
+                        Weighted(markup.plain(), translation,
+                                 {{"Das", "The", 0.42f},
+                                  {"Haus", "house", 0.62f},
+                                  {"ist", "house", 0.33f},
+                                  {"ist", "is", is},
+                                  {"groß", "is", 0.18f},
+                                  {"groß", "big", 0.56f}}));
+  };
+  EXPECT_EQ(place(0.31f), "Das <b>Haus</b> ist groß");
+  EXPECT_EQ(place(0.1f), "Das <b>Haus ist</b> groß");
+}
+
+TEST(MarkupTest, AWordWithNoOtherIsNotSpared) {
+  const Markup markup = Html("<b>big</b> house");
+  EXPECT_EQ(markup.Place(markup.In({0, 9}), "Palast",
+                         Weighted(markup.plain(), "Palast",
+                                  {{"Palast", "big", 0.4f},
+                                   {"Palast", "house", 0.39f}})),
+            "<b>Palast</b>");
+}
+
+TEST(MarkupTest, PartsOfAWordAreGivenNoOther) {
+  const Markup markup = Html("<b>M</b>ünchen ist");
+  EXPECT_EQ(markup.Place(markup.In({0, markup.plain().size()}), "Munich is",
+                         Weighted(markup.plain(), "Munich is",
+                                  {{"Munich", "M", 0.3f},
+                                   {"Munich", "ünchen", 0.5f},
+                                   {"is", "M", 0.3f},
+                                   {"is", "ünchen", 0.4f},
+                                   {"is", "ist", 0.35f}})),
+            "<b>Munich</b> is");
+}
+
+TEST(MarkupTest, OnlyTheNumberItselfStandsForANumber) {
+  EXPECT_EQ(Translated(Html("Call <a href=x>112</a> now"), "Call 112 now",
+                       "Rufen Sie 112 an",
+                       {{"Rufen", "Call"}, {"112", "112"}, {"an", "112"}}),
+            "Rufen Sie <a href=x>112</a> an");
+}
+
+TEST(MarkupTest, TheEndingOfAnOrdinalKeepsItsTag) {
+  const Pairs pairs = {{"Stock", "floor"}};
+  EXPECT_EQ(
+      Translated(Html("2<sup>nd</sup> floor"), "2nd floor", "2. Stock", pairs),
+      "2<sup>.</sup> Stock");
+  EXPECT_EQ(Translated(Html("2<sup>nd</sup> floor"), "2nd floor",
+                       "12.2 im 2e Stock", pairs),
+            "12.2 im 2<sup>e</sup> Stock");
+  // Which of them is not known, or there is none.
+  EXPECT_EQ(Translated(Html("2<sup>nd</sup> floor"), "2nd floor",
+                       "2. und 2. Stock", pairs),
+            "2. und 2.<sup></sup> Stock");
+  EXPECT_EQ(Translated(Html("2<sup>nd</sup> floor"), "2nd floor",
+                       "zweiter Stock", pairs),
+            "zweiter<sup></sup> Stock");
 }
 
 TEST(MarkupTest, ElementsThatOnlyStylePartsAreTextsOfTheirOwn) {

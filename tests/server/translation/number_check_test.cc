@@ -142,6 +142,20 @@ TEST(NumberCheckTest, VersionsAndSectionsGetTheirPointBack) {
             "Es braucht 19.17 frei.");
   EXPECT_EQ(Corrected(german, "See section 3.1.", "Siehe Abschnitt 3,1."),
             "Siehe Abschnitt 3.1.");
+  EXPECT_EQ(Corrected(german, "GPT-4.5 speaks HTTP/1.1 on iOS 17.4.",
+                      "GPT-4,5 spricht HTTP/1,1 auf iOS 17,4."),
+            "GPT-4.5 spricht HTTP/1.1 auf iOS 17.4.");
+  EXPECT_EQ(Corrected(german, "See arXiv:2101.00001, with Web 2.0.",
+                      "Siehe arXiv:2101,00001, mit Web 2,0."),
+            "Siehe arXiv:2101.00001, mit Web 2.0.");
+  EXPECT_EQ(Corrected(german, "iOS 17.4 is new.", "IOS 17,4 ist neu."),
+            "IOS 17.4 ist neu.");
+  // These are values.
+  EXPECT_EQ(Corrected(german, "Inflation 2.5 and the EU 1.5 percent",
+                      "Inflation 2,5 und die EU 1,5 Prozent"),
+            "Inflation 2,5 und die EU 1,5 Prozent");
+  EXPECT_EQ(Corrected(german, "It costs EUR 4.10.", "Es kostet EUR 4,10."),
+            "Es kostet EUR 4,10.");
 }
 
 TEST(NumberCheckTest, DatesHaveOneSeparator) {

@@ -41,6 +41,12 @@ TEST(NumberNeighboursTest, GermanOrdinalsHaveAFullStop) {
   EXPECT_EQ(ToGerman("the 4th of 12", "der 4. von 12"), "der 4. von 12");
   EXPECT_EQ(ToGerman("the 80 Nd magnet", "der 80 Nd Magnet"),
             "der 80 Nd Magnet");
+  EXPECT_EQ(ToGerman("2nd place", "2nster Ort"), "2. Ort");
+  EXPECT_EQ(ToGerman("the 3rd, 5th or 7th day", "der 3, 5te oder 7 Tag"),
+            "der 3., 5te oder 7. Tag");
+  // Which of them is the ordinal?
+  EXPECT_EQ(ToGerman("3 dogs on the 3rd day", "am 3 Tag 3 Hunde"),
+            "am 3 Tag 3 Hunde");
 }
 
 TEST(NumberNeighboursTest, EnglishOrdinalsHaveTheirOwnMark) {
@@ -48,6 +54,17 @@ TEST(NumberNeighboursTest, EnglishOrdinalsHaveTheirOwnMark) {
                       "the 2th time, the 11st, 21th and 103th day"),
             "the 2nd time, the 11th, 21st and 103rd day");
   EXPECT_EQ(ToEnglish("am 1. Mai", "on the 1st of May"), "on the 1st of May");
+  EXPECT_EQ(ToEnglish("Im 18./19. Jh.", "In the 18,/19. Jh."),
+            "In the 18th/19th Jh.");
+  EXPECT_EQ(ToEnglish("Platz 1.–3. und mehr", "Places 1,-3. and more"),
+            "Places 1st-3rd and more");
+  EXPECT_EQ(ToEnglish("Der 1., 2. und 3. Tag", "The 1., 2, and 3. day"),
+            "The 1st, 2nd and 3rd day");
+  // The number of a list, a sentence's end and a clause's.
+  EXPECT_EQ(ToEnglish("1. Einleitung", "1. Introduction"), "1. Introduction");
+  EXPECT_EQ(ToEnglish("Es gab 12.", "There were 12."), "There were 12.");
+  EXPECT_EQ(ToEnglish("Mit 12 ging er", "At 12, and early, he went"),
+            "At 12, and early, he went");
 }
 
 TEST(NumberNeighboursTest, ALostCurrencyIsPutBack) {

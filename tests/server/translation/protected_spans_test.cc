@@ -63,6 +63,9 @@ TEST(ProtectedSpansTest, FindsUrls) {
       ElementsAre("https://a.example/b?c=d&e=(f)", "www.example.com",
                   "ftp://x.y/z", "https://de.wikipedia.org/wiki/Ä_(B)"));
   EXPECT_THAT(Found(Kind::kUrl, "Note: this // is none"), IsEmpty());
+  EXPECT_THAT(Found(Kind::kUrl, "See arXiv:2101.00001 (doi:10.1000/182)."),
+              ElementsAre("arXiv:2101.00001", "doi:10.1000/182"));
+  EXPECT_THAT(Found(Kind::kUrl, "A DOI: none"), IsEmpty());
 }
 
 TEST(ProtectedSpansTest, FindsEmails) {

@@ -33,7 +33,11 @@ using nlohmann::ordered_json;
 
 // The names of a request's fields.
 std::vector<FieldName> NamesOf(const CompletionOptions& options) {
-  std::vector<FieldName> names = {
+  std::vector<FieldName> names;
+  for (const auto& [field, name] : options.tool_names) {
+    names.push_back({field, name});
+  }
+  names.insert(names.end(), {
       {"input.text", "prompt"},
       {"input", "prompt"},
       {"chat.variables", "chat_template_kwargs"},
@@ -42,7 +46,7 @@ std::vector<FieldName> NamesOf(const CompletionOptions& options) {
       {"chat.max_thinking_tokens", options.thinking.budget_name},
       {"chat.", ""},
       {"chat", "messages"},
-  };
+  });
   AddOptionNames(options, &names);
   return names;
 }

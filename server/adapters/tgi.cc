@@ -9,10 +9,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/status.h"
+#include "base/utf8.h"
+#include "model/tokenizer/token_bytes.h"
 #include "server/adapters/answers.h"
 #include "server/adapters/http_status.h"
 #include "server/adapters/json_body.h"
@@ -20,6 +23,7 @@
 #include "server/adapters/openai_constraint.h"
 #include "server/adapters/tei_codec.h"
 #include "server/adapters/written_body.h"
+#include "server/calls/allowed_models.h"
 #include "trivium/v1/inference.pb.h"
 
 namespace trivium {
@@ -143,8 +147,11 @@ class TgiParameters {
 
 class TgiCodec final : public Codec {
  public:
-  TgiCodec(const Environment& environment, TgiPath path)
-      : path_(path), kept_(environment.limits.max_response_bytes) {}
+  TgiCodec(const Environment& environment, const RequestHead& head,
+           TgiPath path)
+      : path_(path),
+        models_(environment.models, head.grant),
+        kept_(environment.limits.max_response_bytes) {}
 
   absl::Status Read(std::string_view body, Message* message) override {
     TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
@@ -167,12 +174,17 @@ class TgiCodec final : public Codec {
         in.Integer("top_n_tokens", 0, kMostTopTokens).value_or(0));
     if (in.Bool("return_full_text").value_or(false)) text_ = prompt;
     fields.Keep(in.Done());
-    if (stream_ || details_) {
-      // A token's own log-probability comes with its alternatives.
-      request->mutable_decoding()->set_top_logprobs(
-          static_cast<uint32_t>(std::max(1, top_tokens_)));
+    TRIVIUM_RETURN_IF_ERROR(fields.Done());
+    TRIVIUM_ASSIGN_OR_RETURN(model_,
+                             models_.FindFor(Rpc::kGenerate, request->model()));
+    if (!stream_ && !details_) return absl::OkStatus();
+    // A token's own log-probability comes with its alternatives.
+    request->mutable_decoding()->set_top_logprobs(
+        static_cast<uint32_t>(std::max(1, top_tokens_)));
+    if (const Tokenizer* const tokenizer = model_->model->tokenizer()) {
+      bytes_.emplace(*tokenizer);
     }
-    return fields.Done();
+    return absl::OkStatus();
   }
 
   bool streams() const override { return stream_; }
@@ -186,14 +198,12 @@ class TgiCodec final : public Codec {
     if (!response.piece().logprobs().empty()) {
       events = Release(/*last=*/false);
       for (const v1::TokenLogprobs& token : response.piece().logprobs()) {
-        held_.push_back({token, ""});
+        held_.push_back({token});
       }
     }
-    // Tokens of one piece share characters; the last one has them all.
-    (held_.empty() ? early_ : held_.back().text) += response.piece().text();
+    if (stream_ || details_) ShareText(response.piece().text());
     if (!response.has_done()) return events;
     done_ = response.done();
-    MarkEnd();
     return events + Release(/*last=*/true);
   }
 
@@ -228,21 +238,39 @@ class TgiCodec final : public Codec {
  private:
   struct Token {
     v1::TokenLogprobs logprobs;
-    std::string text;
-    bool special = false;
+    std::string text = "";
+    bool special = false;  // no part of the answer's text
   };
 
-  // The last token of a text that ended by itself is the model's end token. The
-  // text that came with it is that of the token before it.
-  void MarkEnd() {
-    if (done_.finish_reason() != v1::FINISH_REASON_END || held_.empty()) return;
-    Token& end = held_.back();
-    if (!end.text.empty()) {
-      if (held_.size() == 1) return;
-      held_[held_.size() - 2].text += end.text;
+  // Gives each of the tokens that are held its part of their text. The parts of
+  // a character are one text, which its last token has; so does what tokens do
+  // not spell alone, as a space that the text does not begin with.
+  void ShareText(std::string_view text) {
+    std::string spelled;
+    std::string* last = &early_;
+    for (Token& token : held_) {
+      if (!bytes_ || !token.text.empty()) {
+        if (!token.special) last = &token.text;
+        continue;
+      }
+      const TokenBytes::Bytes bytes =
+          bytes_->Of(static_cast<int32_t>(token.logprobs.token().id()));
+      if (bytes.special) {
+        token.special = true;
+        token.text = bytes.bytes;
+        continue;
+      }
+      last = &token.text;
+      spelled += bytes.bytes;
+      if (!text.starts_with(spelled) ||
+          WholeSize(spelled) != spelled.size()) {
+        continue;
+      }
+      token.text = spelled;
+      text.remove_prefix(spelled.size());
+      spelled.clear();
     }
-    end.text = end.logprobs.token().piece();
-    end.special = true;
+    *last += text;
   }
 
   // Returns the events of the tokens that are held, or keeps them for Finish.
@@ -250,7 +278,7 @@ class TgiCodec final : public Codec {
     std::string events;
     for (size_t i = 0; i < held_.size(); ++i) {
       Token& token = held_[i];
-      if (count_ == 0) token.text.insert(0, early_);
+      if (!token.special) token.text.insert(0, std::exchange(early_, ""));
       ++count_;
       ordered_json out = TokenOf(token.logprobs.token());
       out["text"] = token.text;
@@ -298,12 +326,15 @@ class TgiCodec final : public Codec {
   }
 
   const TgiPath path_;
+  const AllowedModels models_;
+  ModelHandle model_;
+  std::optional<TokenBytes> bytes_;  // with tokens
   KeptResponses kept_;  // without a stream
   bool stream_ = false;
   bool details_ = false;
   int top_tokens_ = 0;
   std::string text_;   // with the prompt, if asked
-  std::string early_;  // text before the first token
+  std::string early_;  // text that came before its token
   std::vector<Token> held_;
   size_t count_ = 0;  // tokens that were released
   ordered_json tokens_ = ordered_json::array();        // without a stream
@@ -314,16 +345,16 @@ class TgiCodec final : public Codec {
 }  // namespace
 
 std::unique_ptr<Codec> NewTgiGenerateCodec(const Environment& environment,
-                                           const RequestHead&) {
-  return std::make_unique<TgiCodec>(environment, TgiPath::kGenerate);
+                                           const RequestHead& head) {
+  return std::make_unique<TgiCodec>(environment, head, TgiPath::kGenerate);
 }
 std::unique_ptr<Codec> NewTgiStreamCodec(const Environment& environment,
-                                         const RequestHead&) {
-  return std::make_unique<TgiCodec>(environment, TgiPath::kStream);
+                                         const RequestHead& head) {
+  return std::make_unique<TgiCodec>(environment, head, TgiPath::kStream);
 }
 std::unique_ptr<Codec> NewTgiRootCodec(const Environment& environment,
-                                       const RequestHead&) {
-  return std::make_unique<TgiCodec>(environment, TgiPath::kRoot);
+                                       const RequestHead& head) {
+  return std::make_unique<TgiCodec>(environment, head, TgiPath::kRoot);
 }
 
 }  // namespace trivium

@@ -102,6 +102,18 @@ BODIES = (
                                 "sentences": ["b", "c"]}}),
     ("/predict", {"inputs": [["a"], ["b"]], "raw_scores": True}),
     ("/tokenize", {"inputs": ["a"], "add_special_tokens": True}),
+    ("/tokenize", {"prompt": "a", "add_special_tokens": True,
+                   "return_token_strs": True}),
+    ("/tokenize", {"content": "a", "add_special": True, "with_pieces": True}),
+    ("/detokenize", {"tokens": [1, 2]}),
+    ("/generate", {"model": "chat", "inputs": "a", "parameters": {
+        "max_new_tokens": 2, "do_sample": True, "top_k": 3, "seed": 1,
+        "stop": ["q"], "details": True, "top_n_tokens": 2}}),
+    ("/generate_stream", {"model": "chat", "inputs": "a", "parameters": {
+        "max_new_tokens": 2,
+        "grammar": {"type": "json", "value": SCHEMA}}}),
+    ("/", {"model": "chat", "inputs": "a", "stream": False,
+           "parameters": {"max_new_tokens": 2, "return_full_text": True}}),
     ("/decode", {"ids": [[1, 2]], "skip_special_tokens": True}),
     ("/embed_all", {"inputs": ["a", "b"], "truncate": True}),
     ("/rerank", {"query": "a", "texts": ["b", "c"], "raw_scores": True,

@@ -248,6 +248,57 @@ TEST_F(AnthropicTest, ReadsTextsAndOptions) {
   EXPECT_EQ(Good({{"model", nullptr}}).model(), "chatter");
 }
 
+TEST_F(AnthropicTest, DocumentsOfTextAreText) {
+  const ordered_json part = {{"type", "text"}, {"text", "Oslo"}};
+  const ordered_json documents = {
+      {{"type", "text"}, {"text", "Read:"}},
+      {{"type", "document"},
+       {"title", "Towns"},
+       {"context", "Old"},
+       {"citations", {{"enabled", false}}},
+       {"cache_control", {{"type", "ephemeral"}}},
+       {"source",
+        {{"type", "text"}, {"media_type", "text/plain"}, {"data", "Bern"}}}},
+      {{"type", "document"},
+       {"source", {{"type", "content"}, {"content", {part, part}}}}},
+      {{"type", "document"},
+       {"source",
+        {{"type", "base64"}, {"media_type", "text/plain"}, {"data", "UGFy"}}}},
+      {{"type", "search_result"},
+       {"title", "Found"},
+       {"source", "a.example"},
+       {"content", {part}}},
+      {{"type", "text"}, {"text", "Which?"}}};
+  EXPECT_THAT(
+      ChatOf({{{"role", "user"}, {"content", documents}}}).messages(0).content(),
+      "Read:\n\nTowns\n\nOld\n\nBern\n\nOsloOslo\n\nPar\n\n"
+      "Found\n\na.example\n\nOslo\n\nWhich?");
+  const ordered_json call = {{"type", "tool_use"},
+                             {"id", "a"},
+                             {"name", "f"},
+                             {"input", ordered_json::object()}};
+  const v1::Chat chat =
+      ChatOf({{{"role", "user"}, {"content", "Hi"}},
+              {{"role", "assistant"}, {"content", {call}}},
+              {{"role", "user"},
+               {"content",
+                {{{"type", "tool_result"},
+                  {"tool_use_id", "a"},
+                  {"content", {documents[2]}}}}}}});
+  EXPECT_EQ(chat.messages(2).content(), "OsloOslo\n\n");
+}
+
+TEST_F(AnthropicTest, ExamplesOfInputsAreOfTheSchema) {
+  const ordered_json tool = {
+      {"name", "f"},
+      {"input_schema", {{"type", "object"}}},
+      {"input_examples", {{{"z", 1}, {"a", 2}}, ordered_json::object()}}};
+  EXPECT_THAT(
+      Good({{"tools", {tool}}}).chat().tools(),
+      ElementsAre(R"({"type":"function","function":{"name":"f","parameters":)"
+                  R"({"type":"object","examples":[{"z":1,"a":2},{}]}}})"));
+}
+
 TEST_F(AnthropicTest, ReadsCallsAndResultsOfTools) {
   const v1::Chat chat = ChatOf(
       {{{"role", "user"}, {"content", "What time is it in Bern?"}},
@@ -357,6 +408,10 @@ TEST_F(AnthropicTest, HoldsAnAnswerToASchema) {
   EXPECT_FALSE(Good({{"output_config", {{"format", nullptr}}}})
                    .decoding()
                    .has_constraint());
+  // Its older name.
+  EXPECT_EQ(
+      Good({{"output_format", format}}).decoding().constraint().json_schema(),
+      schema.dump());
 }
 
 TEST_F(AnthropicTest, AnAssistantsLastMessageIsContinued) {
@@ -423,7 +478,25 @@ TEST_F(AnthropicTest, WhatCannotBeDoneIsRefusedByName) {
       {user({{"type", "image"}, {"source", schema}}),
        "messages[0].content[0].type"},
       {user({{"type", "document"}, {"source", schema}}),
-       "messages[0].content[0].type"},
+       "messages[0].content[0].source.type"},
+      {user({{"type", "document"},
+             {"source", {{"type", "url"}, {"url", "http://a.example"}}}}),
+       "messages[0].content[0].source.type"},
+      {user({{"type", "document"},
+             {"source",
+              {{"type", "base64"},
+               {"media_type", "application/pdf"},
+               {"data", "SGk="}}}}),
+       "messages[0].content[0].source.media_type"},
+      {user({{"type", "document"},
+             {"source", {{"type", "base64"}, {"data", "JVBERi0="}}}}),
+       "messages[0].content[0].source.data"},
+      {user({{"type", "document"},
+             {"source", {{"type", "text"}, {"data", "x"}}},
+             {"citations", {{"enabled", true}}}}),
+       "messages[0].content[0].citations"},
+      {user({{"type", "search_result"}, {"title", "x"}}),
+       "messages[0].content[0].source"},
       {user({{"type", "tool_use"}}), "messages[0].content[0].type"},
       {user({{"text", "x"}}), "messages[0].content[0].type"},
       {user({{"type", "text"}, {"text", "x"}, {"citations", {1}}}),
@@ -458,6 +531,11 @@ TEST_F(AnthropicTest, WhatCannotBeDoneIsRefusedByName) {
       {{{"output_config", {{"effort", "none"}}}}, "output_config.effort"},
       {{{"output_config", {{"format", {{"type", "xml"}}}}}},
        "output_config.format.type"},
+      {{{"output_format", {{"type", "xml"}}}}, "output_format.type"},
+      {{{"output_format", {{"type", "json_schema"}, {"schema", schema}}},
+        {"output_config",
+         {{"format", {{"type", "json_schema"}, {"schema", schema}}}}}},
+       "output_config.format"},
       {{{"container", "c"}}, "container"},
       {{{"mcp_servers", {schema}}}, "mcp_servers"},
       {{{"context_management", schema}}, "context_management"},

@@ -12,11 +12,13 @@
 
 #include "nlohmann/json.hpp"
 #include "server/adapters/count_tokens.h"
+#include "server/adapters/openai.h"
 #include "server/errors/status.h"
 #include "tests/server/calls/handlers_fixture.h"
 #include "tests/support/error_texts.h"
 #include "tests/support/puppet_model.h"
 #include "trivium/v1/inference.pb.h"
+#include "trivium/v1/models.pb.h"
 
 namespace trivium {
 namespace {
@@ -692,6 +694,36 @@ TEST_F(AnthropicTest, AWholeAnswerHasABound) {
     codec_->Write(AnswerPiece("", "twenty characters..."));
   const v1::GenerateResponse done = DoneFor(v1::FINISH_REASON_END);
   EXPECT_EQ(codec_->Finish({absl::OkStatus(), "id"}, &done).status, 400);
+}
+
+TEST_F(AnthropicTest, ListsModelsForItsClients) {
+  RequestHead head;
+  head.path = "/v1/models/chatter";
+  head.header = [](const char* name) {
+    return std::string(name) == "anthropic-version" ? "2023-06-01" : "";
+  };
+  v1::ListModelsResponse listed;
+  for (const char* name : {"chatter", "plain"}) {
+    listed.add_models()->set_name(name);
+  }
+  const auto models = NewOpenAiModelsCodec(environment_, head);
+  const json list = json::parse(models->Finish({}, &listed).body);
+  EXPECT_EQ(list["data"].size(), 2u);
+  EXPECT_EQ(list["data"][0], json({{"type", "model"},
+                                   {"id", "chatter"},
+                                   {"display_name", "chatter"},
+                                   {"created_at", "1970-01-01T00:00:00Z"}}));
+  EXPECT_EQ(list["has_more"], false);
+  EXPECT_EQ(list["last_id"], "plain");
+  const auto model = NewOpenAiModelCodec(environment_, head);
+  v1::GetModelRequest request;
+  ASSERT_TRUE(model->Read("", &request).ok());
+  EXPECT_EQ(request.name(), "chatter");
+  EXPECT_EQ(json::parse(model->Finish({}, &listed.models(0)).body)["type"],
+            "model");
+  const json error = json::parse(
+      model->Finish({absl::NotFoundError("none"), "id"}, nullptr).body);
+  EXPECT_EQ(error["error"]["type"], "not_found_error");
 }
 
 TEST_F(AnthropicTest, CountsTheTokensOfThePrompt) {

@@ -290,19 +290,22 @@ TEST_F(OpenAiChatTest, PartsOfMessagesAreTexts) {
         .messages(1)
         .content();
   };
-  EXPECT_EQ(chat({{{"type", "refusal"}, {"refusal", "No."}}}), "No.");
+  EXPECT_EQ(chat(json::array({{{"type", "refusal"}, {"refusal", "No."}}})),
+            "No.");
   const auto file = [](const char* data) -> json {
     return {{"type", "file"},
             {"file", {{"filename", "a.txt"}, {"file_data", data}}}};
   };
   const json question = {{"type", "text"}, {"text", "What is it?"}};
-  EXPECT_EQ(chat({file("data:text/plain;charset=utf-8;base64,SGk="), question}),
+  EXPECT_EQ(chat(json::array(
+                {file("data:text/plain;charset=utf-8;base64,SGk="), question})),
             "a.txt\n\nHi\n\nWhat is it?");
-  EXPECT_EQ(chat({file("SGk=")}), "a.txt\n\nHi\n\n");
+  EXPECT_EQ(chat(json::array({file("SGk=")})), "a.txt\n\nHi\n\n");
 
   const auto refused = [this](const json& part) {
     return Refused(
-        {{"messages", {{{"role", "user"}, {"content", {part}}}}}});
+        {{"messages",
+          {{{"role", "user"}, {"content", json::array({part})}}}}});
   };
   const std::string place = "messages[0].content[0].";
   EXPECT_EQ(refused({{"type", "image_url"}}), place + "type");

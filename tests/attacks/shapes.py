@@ -106,6 +106,8 @@ BODIES = (
                    "return_token_strs": True}),
     ("/tokenize", {"content": "a", "add_special": True, "with_pieces": True}),
     ("/detokenize", {"tokens": [1, 2]}),
+    ("/completion", {"model": "chat", "prompt": "a", "n_predict": 2,
+                     "stop": ["q"], "repeat_penalty": 1.5}),
     ("/generate", {"model": "chat", "inputs": "a", "parameters": {
         "max_new_tokens": 2, "do_sample": True, "top_k": 3, "seed": 1,
         "stop": ["q"], "details": True, "top_n_tokens": 2}}),

@@ -198,5 +198,5 @@ if __name__ == "__main__":
     # The client makes its vectors with numpy.
     chat_server.begin("huggingface_hub", "numpy")
     from huggingface_hub import InferenceClient
-    from huggingface_hub.errors import HfHubHTTPError
+    from huggingface_hub.errors import HfHubHTTPError, ValidationError
     unittest.main(argv=sys.argv[:1])

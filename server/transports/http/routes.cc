@@ -17,6 +17,7 @@
 #include "server/adapters/kserve/kserve.h"
 #include "server/adapters/kserve/rest.h"
 #include "server/adapters/libre_translate.h"
+#include "server/adapters/llama_server.h"
 #include "server/adapters/ollama.h"
 #include "server/adapters/openai.h"
 #include "server/adapters/openai_responses.h"
@@ -165,6 +166,8 @@ constexpr Route kRoutes[] = {
     {"POST", "/v1/score", Rpc::kRerank, NewRerank, nullptr, NewVllmScoreCodec},
     {"POST", "/classify", Rpc::kClassify, NewClassify, nullptr,
      NewVllmClassifyCodec},
+    {"POST", "/completion", Rpc::kGenerate, nullptr, NewGenerate,
+     NewLlamaCompletionCodec},
     // vLLM's and llama-server's, beside TEI's.
     {"POST", "/tokenize", Rpc::kTokenize, NewTokenize, nullptr,
      NewVllmTokenizeCodec, "prompt"},
@@ -336,7 +339,6 @@ constexpr PathHint kHints[] = {
     {"/v1/messages/batches",
      ": there are no batches; send the requests to /v1/messages"},
     {"/v1/batches", ": there are no batches; send the requests one by one"},
-    {"/completion", "; /v1/completions generates texts"},
     {"/infill", "; /v1/completions continues a text, and nothing fills one in"},
     {"/apply-template",
      "; /v1/chat/completions makes the prompt of a chat by itself"},

@@ -165,7 +165,6 @@ TEST(RoutesTest, FindsPathsWithSlashesTooMany) {
 TEST(RoutesTest, PathsOfOtherServersAreAnsweredWithAdvice) {
   for (const auto& [path, advice] :
        {std::pair("/apply-template", "/v1/chat"), std::pair("/props", "/info"),
-        std::pair("/completion", "/v1/completions"),
         std::pair("/healthz", "/health"),
         std::pair("/pipeline/text-generation", "fill-mask"),
         std::pair("/openai/v1/models", "begin with /v1")}) {

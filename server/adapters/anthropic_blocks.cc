@@ -110,10 +110,10 @@ void ReadAnthropicBlocks(
 void FailBlockType(const AnthropicBlock& block, const char* known) {
   block.fields->Fail(
       "type",
-      fmt::format("is '{}'{}; blocks may be {} here", Shorten(block.type),
-                  block.type == "image" ? ", and models here read texts only"
-                                        : "",
-                  known));
+      fmt::format(
+          "is '{}'{}; blocks may be {} here", Shorten(block.type),
+          block.type == "image" ? ", and models here read texts only" : "",
+          known));
 }
 
 bool AppendAnthropicText(const AnthropicBlock& block, IgnoredMembers* ignored,

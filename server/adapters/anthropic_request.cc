@@ -34,7 +34,8 @@ class AnthropicPromptReader {
   void ReadSystem() {
     const json* const system = fields_->Value("system");
     if (system == nullptr) return;
-    const std::string text = ReadAnthropicTexts(*system, "system", ignored_, fields_);
+    const std::string text =
+        ReadAnthropicTexts(*system, "system", ignored_, fields_);
     if (!text.empty()) AddText("system", text);
   }
 
@@ -127,8 +128,8 @@ class AnthropicPromptReader {
     Add(role)->set_content(text);
   }
 
-  // Reads the form of the answer, the member `name` of `in`. `path` is its whole
-  // name, `pointer` the place of `in` for WrittenBody.
+  // Reads the form of the answer, the member `name` of `in`. `path` is its
+  // whole name, `pointer` the place of `in` for WrittenBody.
   void ReadFormat(const char* name, const std::string& path,
                   const std::string& pointer, JsonFields* in,
                   v1::DecodingOptions* decoding) {
@@ -182,16 +183,18 @@ class AnthropicPromptReader {
                 const std::string& pointer, JsonFields* in) {
     std::optional<std::string> text;  // of the blocks since the last result
     const int before = chat_->messages_size();
-    ReadAnthropicBlocks(content, field, pointer, in, [&](const AnthropicBlock& block) {
-      if (block.type == "tool_result") {
-        if (text) AddText("user", *std::exchange(text, {}));
-        return ReadResult(block);
-      }
-      if (!text) text.emplace();
-      if (!AppendAnthropicText(block, ignored_, &*text)) {
-        FailBlockType(block, "text, document, search_result or tool_result");
-      }
-    });
+    ReadAnthropicBlocks(
+        content, field, pointer, in, [&](const AnthropicBlock& block) {
+          if (block.type == "tool_result") {
+            if (text) AddText("user", *std::exchange(text, {}));
+            return ReadResult(block);
+          }
+          if (!text) text.emplace();
+          if (!AppendAnthropicText(block, ignored_, &*text)) {
+            FailBlockType(block,
+                          "text, document, search_result or tool_result");
+          }
+        });
     if (text || chat_->messages_size() == before) {
       AddText("user", text.value_or(""));
     }
@@ -213,7 +216,8 @@ class AnthropicPromptReader {
     message->set_name(call->second);
     std::string text;
     if (const json* const content = block->Value("content")) {
-      text = ReadAnthropicTexts(*content, in.path + ".content", ignored_, block);
+      text =
+          ReadAnthropicTexts(*content, in.path + ".content", ignored_, block);
     }
     // Templates have no place for it but the text.
     if (block->Bool("is_error").value_or(false)) text.insert(0, "Error: ");
@@ -226,23 +230,24 @@ class AnthropicPromptReader {
     v1::Chat::Message* const message = Add("assistant");
     std::optional<std::string> text;
     std::string thoughts;
-    ReadAnthropicBlocks(content, field, pointer, in, [&](const AnthropicBlock& block) {
-      JsonFields* const fields = block.fields;
-      if (block.type == "text") {
-        if (!text) text.emplace();
-        AppendAnthropicText(block, ignored_, &*text);
-      } else if (block.type == "thinking") {
-        fields->Require("thinking");
-        thoughts += fields->String("thinking").value_or("");
-        fields->String("signature");  // nothing here is signed
-      } else if (block.type == "redacted_thinking") {
-        fields->String("data");  // only Anthropic can read it
-      } else if (block.type == "tool_use") {
-        ReadCall(block, message->add_tool_calls());
-      } else {
-        FailBlockType(block, "text, thinking or tool_use");
-      }
-    });
+    ReadAnthropicBlocks(
+        content, field, pointer, in, [&](const AnthropicBlock& block) {
+          JsonFields* const fields = block.fields;
+          if (block.type == "text") {
+            if (!text) text.emplace();
+            AppendAnthropicText(block, ignored_, &*text);
+          } else if (block.type == "thinking") {
+            fields->Require("thinking");
+            thoughts += fields->String("thinking").value_or("");
+            fields->String("signature");  // nothing here is signed
+          } else if (block.type == "redacted_thinking") {
+            fields->String("data");  // only Anthropic can read it
+          } else if (block.type == "tool_use") {
+            ReadCall(block, message->add_tool_calls());
+          } else {
+            FailBlockType(block, "text, thinking or tool_use");
+          }
+        });
     if (!thoughts.empty()) message->set_reasoning_content(thoughts);
     if (text || message->tool_calls().empty()) {
       message->set_content(text.value_or(""));

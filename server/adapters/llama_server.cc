@@ -75,8 +75,8 @@ class LlamaCompletionCodec final : public Codec {
 
   std::string EndStream(const Ending& ending, const Message* last) override {
     std::string events = last != nullptr ? Write(*last) : "";
-    return events + Event(ending.status.ok() ? Last("")
-                                             : OpenAiError(ending, Names()));
+    return events +
+           Event(ending.status.ok() ? Last("") : OpenAiError(ending, Names()));
   }
 
  private:
@@ -120,10 +120,9 @@ class LlamaCompletionCodec final : public Codec {
                    {"tokens_evaluated", usage.prompt_tokens()},
                    {"tokens_cached", usage.cached_tokens()},
                    {"truncated", done_.truncated_tokens() > 0},
-                   {"stop_type", IsCut(reason) ? "limit"
-                                 : reason == v1::FINISH_REASON_STOP
-                                     ? "word"
-                                     : "eos"}});
+                   {"stop_type", IsCut(reason)                      ? "limit"
+                                 : reason == v1::FINISH_REASON_STOP ? "word"
+                                                                    : "eos"}});
     return answer;
   }
 

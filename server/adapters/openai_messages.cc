@@ -30,9 +30,9 @@ void ReadPart(JsonFields* part, std::string* text) {
     JsonFields file(*value, part->path() + "file.");
     file.Only("file_id", {}, kNoStoredFiles);
     file.Require("file_data");
-    AppendDocument(
-        {file.String("filename").value_or(""), ReadTextFile("file_data", &file)},
-        text);
+    AppendDocument({file.String("filename").value_or(""),
+                    ReadTextFile("file_data", &file)},
+                   text);
     part->Keep(file.Done());
   } else {
     part->Fail("type",

@@ -79,10 +79,9 @@ std::string ReadTextOrParts(const char* name, const std::string& path,
     item->Fail(name, "must be a text or a list of parts");
     return "";
   }
-  return ReadResponsesTexts(*value, fmt::format("{}.{}", path, name),
-                            {"input_text", "output_text", "text", "refusal",
-                             "input_file"},
-                            item);
+  return ReadResponsesTexts(
+      *value, fmt::format("{}.{}", path, name),
+      {"input_text", "output_text", "text", "refusal", "input_file"}, item);
 }
 
 }  // namespace

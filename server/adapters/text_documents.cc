@@ -18,9 +18,8 @@ constexpr char kTextsOnly[] =
 // The type of a file's bytes, as in "text/plain".
 bool IsTextType(std::string_view type) {
   constexpr std::array<std::string_view, 7> kTexts = {
-      "application/json",       "application/xml",
-      "application/yaml",       "application/x-yaml",
-      "application/javascript", "application/sql",
+      "application/json",   "application/xml",        "application/yaml",
+      "application/x-yaml", "application/javascript", "application/sql",
       "application/toml"};
   return type.empty() || type.starts_with("text/") || type.ends_with("+json") ||
          type.ends_with("+xml") ||
@@ -45,9 +44,8 @@ std::string ReadTextFile(const char* name, JsonFields* fields) {
     data.remove_prefix(end + kBase64.size());
   }
   if (!IsTextType(type)) {
-    fields->Fail(name,
-                 fmt::format("is a file of type {}, {}",
-                             Shorten(std::string(type)), kTextsOnly));
+    fields->Fail(name, fmt::format("is a file of type {}, {}",
+                                   Shorten(std::string(type)), kTextsOnly));
     return "";
   }
   std::string text;

@@ -1,5 +1,5 @@
-// A token's event needs to know whether it is the last one, so each piece of the
-// answer is held until the next one or the end comes.
+// A token's event needs to know whether it is the last one, so each piece of
+// the answer is held until the next one or the end comes.
 #include "server/adapters/tgi.h"
 
 #include <fmt/format.h>
@@ -39,10 +39,10 @@ constexpr uint32_t kTgiDefaultTokens = 100;
 constexpr int kMostTopTokens = 20;
 
 std::vector<FieldName> TgiNames() {
-  std::vector<FieldName> names = {{"input.text", "inputs"},
-                                  {"input", "inputs"},
-                                  {"decoding.top_logprobs",
-                                   "parameters.top_n_tokens"}};
+  std::vector<FieldName> names = {
+      {"input.text", "inputs"},
+      {"input", "inputs"},
+      {"decoding.top_logprobs", "parameters.top_n_tokens"}};
   AddConstraintNames("parameters.grammar", &names);
   names.push_back({"decoding.", "parameters."});
   return names;
@@ -63,8 +63,9 @@ class TgiParameters {
       : written_(written), in_(in), decoding_(decoding) {}
 
   void Read() {
-    decoding_->set_max_new_tokens(static_cast<uint32_t>(
-        in_->Integer("max_new_tokens", 1, INT_MAX).value_or(kTgiDefaultTokens)));
+    decoding_->set_max_new_tokens(
+        static_cast<uint32_t>(in_->Integer("max_new_tokens", 1, INT_MAX)
+                                  .value_or(kTgiDefaultTokens)));
     ReadDraws();
     if (const auto penalty = in_->Number("repetition_penalty")) {
       decoding_->set_repetition_penalty(*penalty);
@@ -209,7 +210,8 @@ class TgiCodec final : public Codec {
 
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
     if (last != nullptr) Write(*last);
-    const Ending told = kept_.Check(ending, "ask for fewer tokens, or a stream");
+    const Ending told =
+        kept_.Check(ending, "ask for fewer tokens, or a stream");
     if (!told.status.ok()) {
       return {.status = TeiStatus(told.status.code()),
               .body = ToJsonText(TgiError(told))};
@@ -262,8 +264,7 @@ class TgiCodec final : public Codec {
       }
       last = &token.text;
       spelled += bytes.bytes;
-      if (!text.starts_with(spelled) ||
-          WholeSize(spelled) != spelled.size()) {
+      if (!text.starts_with(spelled) || WholeSize(spelled) != spelled.size()) {
         continue;
       }
       token.text = spelled;
@@ -315,7 +316,7 @@ class TgiCodec final : public Codec {
   ordered_json Details() const {
     const v1::FinishReason reason = done_.finish_reason();
     ordered_json details = {
-        {"finish_reason", IsCut(reason)                       ? "length"
+        {"finish_reason", IsCut(reason)                      ? "length"
                           : reason == v1::FINISH_REASON_STOP ? "stop_sequence"
                                                              : "eos_token"},
         {"generated_tokens", done_.token_count()},
@@ -329,15 +330,15 @@ class TgiCodec final : public Codec {
   const AllowedModels models_;
   ModelHandle model_;
   std::optional<TokenBytes> bytes_;  // with tokens
-  KeptResponses kept_;  // without a stream
+  KeptResponses kept_;               // without a stream
   bool stream_ = false;
   bool details_ = false;
   int top_tokens_ = 0;
   std::string text_;   // with the prompt, if asked
   std::string early_;  // text that came before its token
   std::vector<Token> held_;
-  size_t count_ = 0;  // tokens that were released
-  ordered_json tokens_ = ordered_json::array();        // without a stream
+  size_t count_ = 0;                             // tokens that were released
+  ordered_json tokens_ = ordered_json::array();  // without a stream
   ordered_json alternatives_ = ordered_json::array();  // [tokens_]
   v1::GenerateResponse::Done done_;
 };

@@ -112,10 +112,10 @@ class LlamaTokenizeCodec final : public TokensCodec {
         continue;
       }
       const uint32_t size = token.byte_end() - token.byte_begin();
-      tokens.push_back({{"id", token.id()},
-                        {"piece", size == 0 ? token.piece()
-                                            : text_.substr(token.byte_begin(),
-                                                           size)}});
+      tokens.push_back(
+          {{"id", token.id()},
+           {"piece", size == 0 ? token.piece()
+                               : text_.substr(token.byte_begin(), size)}});
     }
     return {{"tokens", std::move(tokens)}};
   }

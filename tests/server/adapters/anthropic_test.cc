@@ -271,22 +271,22 @@ TEST_F(AnthropicTest, DocumentsOfTextAreText) {
        {"source", "a.example"},
        {"content", {part}}},
       {{"type", "text"}, {"text", "Which?"}}};
-  EXPECT_THAT(
-      ChatOf({{{"role", "user"}, {"content", documents}}}).messages(0).content(),
-      "Read:\n\nTowns\n\nOld\n\nBern\n\nOsloOslo\n\nPar\n\n"
-      "Found\n\na.example\n\nOslo\n\nWhich?");
+  EXPECT_THAT(ChatOf({{{"role", "user"}, {"content", documents}}})
+                  .messages(0)
+                  .content(),
+              "Read:\n\nTowns\n\nOld\n\nBern\n\nOsloOslo\n\nPar\n\n"
+              "Found\n\na.example\n\nOslo\n\nWhich?");
   const ordered_json call = {{"type", "tool_use"},
                              {"id", "a"},
                              {"name", "f"},
                              {"input", ordered_json::object()}};
-  const v1::Chat chat =
-      ChatOf({{{"role", "user"}, {"content", "Hi"}},
-              {{"role", "assistant"}, {"content", {call}}},
-              {{"role", "user"},
-               {"content",
-                {{{"type", "tool_result"},
-                  {"tool_use_id", "a"},
-                  {"content", {documents[2]}}}}}}});
+  const v1::Chat chat = ChatOf({{{"role", "user"}, {"content", "Hi"}},
+                                {{"role", "assistant"}, {"content", {call}}},
+                                {{"role", "user"},
+                                 {"content",
+                                  {{{"type", "tool_result"},
+                                    {"tool_use_id", "a"},
+                                    {"content", {documents[2]}}}}}}});
   EXPECT_EQ(chat.messages(2).content(), "OsloOslo\n\n");
 }
 

@@ -277,8 +277,8 @@ TEST_F(OpenAiChatTest, OnlyToolsThatAreAllowedAreOffered) {
   EXPECT_EQ(Chat(choice("required")).tool_choice(),
             v1::Chat::TOOL_CHOICE_REQUIRED);
   // An error about the tool has its place in the request.
-  EXPECT_EQ(Failure(InvalidField("chat.tools[0].function.parameters", "is bad"))
-                ["param"],
+  EXPECT_EQ(Failure(InvalidField("chat.tools[0].function.parameters",
+                                 "is bad"))["param"],
             "tools[1].function.parameters");
 }
 
@@ -304,8 +304,7 @@ TEST_F(OpenAiChatTest, PartsOfMessagesAreTexts) {
 
   const auto refused = [this](const json& part) {
     return Refused(
-        {{"messages",
-          {{{"role", "user"}, {"content", json::array({part})}}}}});
+        {{"messages", {{{"role", "user"}, {"content", json::array({part})}}}}});
   };
   const std::string place = "messages[0].content[0].";
   EXPECT_EQ(refused({{"type", "image_url"}}), place + "type");
@@ -313,7 +312,7 @@ TEST_F(OpenAiChatTest, PartsOfMessagesAreTexts) {
             place + "file.file_data");
   EXPECT_EQ(refused(file("data:text/plain,Hi")), place + "file.file_data");
   EXPECT_EQ(refused(file("*")), place + "file.file_data");
-  EXPECT_EQ(refused(file("/w==")), place + "file.file_data");  // no UTF-8
+  EXPECT_EQ(refused(file("/w==")), place + "file.file_data");      // no UTF-8
   EXPECT_EQ(refused(file("JVBERi0=")), place + "file.file_data");  // a PDF
   EXPECT_EQ(refused({{"type", "file"}, {"file", {{"file_id", "f"}}}}),
             place + "file.file_id");

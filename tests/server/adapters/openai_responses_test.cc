@@ -192,23 +192,22 @@ TEST_F(OpenAiResponsesTest, InputIsATextOrItems) {
 }
 
 TEST_F(OpenAiResponsesTest, FilesOfTextAreText) {
-  EXPECT_THAT(
-      MessagesOf({{{"role", "user"},
-                   {"content",
-                    {{{"type", "input_file"},
-                      {"filename", "a.txt"},
-                      {"file_data", "data:text/plain;base64,SGk="}},
-                     {{"type", "input_text"}, {"text", "And?"}}}}}}),
-      ElementsAre("user: a.txt\n\nHi\n\nAnd?"));
+  EXPECT_THAT(MessagesOf({{{"role", "user"},
+                           {"content",
+                            {{{"type", "input_file"},
+                              {"filename", "a.txt"},
+                              {"file_data", "data:text/plain;base64,SGk="}},
+                             {{"type", "input_text"}, {"text", "And?"}}}}}}),
+              ElementsAre("user: a.txt\n\nHi\n\nAnd?"));
 }
 
 TEST_F(OpenAiResponsesTest, OnlyToolsThatAreAllowedAreOffered) {
-  const v1::Chat chat = ChatOf(
-      {{"tools", kTools},
-       {"tool_choice",
-        {{"type", "allowed_tools"},
-         {"mode", "required"},
-         {"tools", {{{"type", "function"}, {"name", "stop"}}}}}}});
+  const v1::Chat chat =
+      ChatOf({{"tools", kTools},
+              {"tool_choice",
+               {{"type", "allowed_tools"},
+                {"mode", "required"},
+                {"tools", {{{"type", "function"}, {"name", "stop"}}}}}}});
   ASSERT_EQ(chat.tools_size(), 1);
   EXPECT_NE(chat.tools(0).find("stop"), std::string::npos);
   EXPECT_EQ(chat.tool_choice(), v1::Chat::TOOL_CHOICE_REQUIRED);

@@ -41,7 +41,8 @@ class TgiTest : public testing::Test {
     EXPECT_TRUE(request.ok()) << request.status();
     return request.ok() ? request->decoding() : v1::DecodingOptions();
   }
-  // A piece whose tokens are the bytes of its text, and the end token if `ends`.
+  // A piece whose tokens are the bytes of its text, and the end token if
+  // `ends`.
   static v1::GenerateResponse PieceOf(const std::string& text,
                                       bool ends = false) {
     v1::GenerateResponse response;
@@ -134,9 +135,9 @@ TEST_F(TgiTest, GrammarsAreForms) {
         .constraint();
   };
   EXPECT_EQ(form("json", schema).json_schema(), schema.dump());
-  EXPECT_EQ(form("json_schema", {{"name", "n"}, {"schema", schema}})
-                .json_schema(),
-            schema.dump());
+  EXPECT_EQ(
+      form("json_schema", {{"name", "n"}, {"schema", schema}}).json_schema(),
+      schema.dump());
   EXPECT_EQ(form("regex", "a+").regex(), "a+");
 }
 
@@ -160,8 +161,8 @@ TEST_F(TgiTest, WhatIsNotHereIsRefusedByName) {
                 IsError(absl::StatusCode::kInvalidArgument, place))
         << body;
   }
-  const HttpAnswer answer = codec_->Finish(
-      {absl::ResourceExhaustedError("full"), "id"}, nullptr);
+  const HttpAnswer answer =
+      codec_->Finish({absl::ResourceExhaustedError("full"), "id"}, nullptr);
   EXPECT_EQ(answer.status, 429);
   EXPECT_EQ(json::parse(answer.body)["error_type"], "overloaded");
 }
@@ -218,11 +219,10 @@ TEST_F(TgiTest, AWholeAnswerHasItsTokensIfAsked) {
   const json details =
       answer(NewTgiGenerateCodec, {{"details", true}})["details"];
   EXPECT_EQ(details["finish_reason"], "length");
-  EXPECT_EQ(details["tokens"],
-            json::array({{{"id", IdOf('a')},
-                          {"text", "a"},
-                          {"logprob", -1.0},
-                          {"special", false}}}));
+  EXPECT_EQ(details["tokens"], json::array({{{"id", IdOf('a')},
+                                             {"text", "a"},
+                                             {"logprob", -1.0},
+                                             {"special", false}}}));
   EXPECT_FALSE(details.contains("top_tokens"));
 }
 

@@ -1,4 +1,5 @@
-// Tokens of texts and texts of tokens, as vLLM's and llama-server's clients ask.
+// Tokens of texts and texts of tokens, as vLLM's and llama-server's clients
+// ask.
 #include "server/adapters/vllm.h"
 
 #include <gtest/gtest.h>
@@ -85,15 +86,15 @@ TEST_F(VllmTokensTest, TokenizesContent) {
                    &request)
                   .ok());
   EXPECT_TRUE(request.add_special_tokens());
-  EXPECT_EQ(Answer(Tokens())["tokens"],
-            json({{{"id", 7}, {"piece", "<s>"}},
-                  {{"id", 8}, {"piece", "a"}},
-                  {{"id", 9}, {"piece", "b"}}}));
+  EXPECT_EQ(Answer(Tokens())["tokens"], json({{{"id", 7}, {"piece", "<s>"}},
+                                              {{"id", 8}, {"piece", "a"}},
+                                              {{"id", 9}, {"piece", "b"}}}));
 }
 
 TEST_F(VllmTokensTest, DetokenizesIds) {
   v1::DetokenizeRequest request;
-  ASSERT_TRUE(Read(NewVllmDetokenizeCodec, {{"tokens", {3, 4}}}, &request).ok());
+  ASSERT_TRUE(
+      Read(NewVllmDetokenizeCodec, {{"tokens", {3, 4}}}, &request).ok());
   EXPECT_EQ(request.inputs(0).ids_size(), 2);
   v1::DetokenizeResponse response;
   response.add_texts("ab");
@@ -109,10 +110,9 @@ TEST_F(VllmTokensTest, RefusalsNameTheMember) {
   v1::TokenizeRequest request;
   EXPECT_THAT(Read(NewVllmTokenizeCodec, {{"prompt", {"a"}}}, &request),
               IsError(kBad, "prompt"));
-  EXPECT_THAT(
-      Read(NewLlamaTokenizeCodec,
-           {{"content", "a"}, {"parse_special", false}}, &request),
-      IsError(kBad, "parse_special"));
+  EXPECT_THAT(Read(NewLlamaTokenizeCodec,
+                   {{"content", "a"}, {"parse_special", false}}, &request),
+              IsError(kBad, "parse_special"));
   v1::DetokenizeRequest ids;
   EXPECT_THAT(Read(NewVllmDetokenizeCodec, {{"tokens", "a"}}, &ids),
               IsError(kBad, "tokens"));

@@ -17,6 +17,7 @@
 #include "server/adapters/json_body.h"
 #include "server/calls/allowed_models.h"
 #include "trivium/v1/inference.pb.h"
+#include "trivium/v1/models.pb.h"
 
 namespace trivium {
 namespace {
@@ -244,7 +245,69 @@ class AnthropicCountTokensCodec : public AnthropicCodec {
   }
 };
 
+ordered_json AnthropicModelOf(const v1::Model& model) {
+  // The time at which a folder was made is not known.
+  return {{"type", "model"},
+          {"id", model.name()},
+          {"display_name", model.name()},
+          {"created_at", "1970-01-01T00:00:00Z"}};
+}
+
+// All models at once, whatever page is asked for.
+class AnthropicModelsCodec : public AnthropicCodec {
+ public:
+  using AnthropicCodec::AnthropicCodec;
+
+  absl::Status Read(std::string_view, Message*) override {
+    return absl::OkStatus();
+  }
+  HttpAnswer Finish(const Ending& ending, const Message* last) override {
+    if (!ending.status.ok()) return Failure(ending);
+    ordered_json models = ordered_json::array();
+    for (const v1::Model& model :
+         static_cast<const v1::ListModelsResponse*>(last)->models()) {
+      models.push_back(AnthropicModelOf(model));
+    }
+    const bool any = !models.empty();
+    return {.body = ToJsonText(ordered_json{
+                {"data", models},
+                {"has_more", false},
+                {"first_id", any ? models.front()["id"] : ordered_json()},
+                {"last_id", any ? models.back()["id"] : ordered_json()}})};
+  }
+};
+
+class AnthropicModelCodec : public AnthropicCodec {
+ public:
+  AnthropicModelCodec(const Environment& environment, const RequestHead& head)
+      : AnthropicCodec(environment, head),
+        name_(head.path.substr(std::string_view("/v1/models/").size())) {}
+
+  absl::Status Read(std::string_view, Message* request) override {
+    static_cast<v1::GetModelRequest*>(request)->set_name(name_);
+    return absl::OkStatus();
+  }
+  HttpAnswer Finish(const Ending& ending, const Message* last) override {
+    if (!ending.status.ok()) return Failure(ending);
+    return {.body = ToJsonText(
+                AnthropicModelOf(*static_cast<const v1::Model*>(last)))};
+  }
+
+ private:
+  const std::string name_;
+};
+
 }  // namespace
+
+std::unique_ptr<Codec> NewAnthropicModelsCodec(const Environment& environment,
+                                               const RequestHead& head) {
+  return std::make_unique<AnthropicModelsCodec>(environment, head);
+}
+
+std::unique_ptr<Codec> NewAnthropicModelCodec(const Environment& environment,
+                                              const RequestHead& head) {
+  return std::make_unique<AnthropicModelCodec>(environment, head);
+}
 
 std::unique_ptr<Codec> NewAnthropicMessagesCodec(const Environment& environment,
                                                  const RequestHead& head) {

@@ -17,6 +17,9 @@ NewCodec NewAnthropicMessagesCodec;
 // POST /v1/messages/count_tokens: the tokens of the prompt that the same
 // messages make (CountTokens).
 NewCodec NewAnthropicCountTokensCodec;
+// GET /v1/models, and /v1/models/NAME: of clients that send anthropic-version.
+NewCodec NewAnthropicModelsCodec;
+NewCodec NewAnthropicModelCodec;
 
 }  // namespace trivium
 

@@ -7,13 +7,13 @@
 #include <fmt/format.h>
 
 #include <climits>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "server/adapters/anthropic_blocks.h"
 #include "server/adapters/chat_request.h"
 #include "server/adapters/json_body.h"
 #include "server/adapters/written_body.h"
@@ -25,9 +25,6 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr char kAnthropicShape[] = "Anthropic";
-constexpr char kNotForAnthropic[] = "is not supported; leave it out";
-
 class AnthropicPromptReader {
  public:
   AnthropicPromptReader(std::string_view body, JsonFields* fields,
@@ -37,7 +34,8 @@ class AnthropicPromptReader {
   void ReadSystem() {
     const json* const system = fields_->Value("system");
     if (system == nullptr) return;
-    const std::string text = Texts(*system, "system", fields_);
+    const std::string text =
+        ReadAnthropicTexts(*system, "system", ignored_, fields_);
     if (!text.empty()) AddText("system", text);
   }
 
@@ -106,41 +104,21 @@ class AnthropicPromptReader {
 
   // Returns the effort that thoughts are worth, if the request tells it.
   std::optional<std::string> ReadOutputConfig(v1::DecodingOptions* decoding) {
+    // The form's older name.
+    ReadFormat("output_format", "output_format", "", fields_, decoding);
     const json* const value = fields_->Value("output_config");
     if (value == nullptr) return std::nullopt;
     JsonFields config(*value, "output_config.");
     config.Only("effort", {"low", "medium", "high", "xhigh", "max"},
                 "must be low, medium, high, xhigh or max");
     const auto effort = config.String("effort");
-    if (const json* const form = config.Value("format")) {
-      JsonFields format(*form, "output_config.format.");
-      format.Require("type");
-      format.Only("type", {"json_schema"}, "must be json_schema");
-      format.Require("schema");
-      const json* const schema = format.Value("schema");
-      if (schema != nullptr && !schema->is_object()) {
-        format.Fail("schema", "must be an object");
-      }
-      config.Keep(format.Done());
-      if (config.ok()) {
-        decoding->mutable_constraint()->set_json_schema(
-            ToJsonText(body_.At("/output_config/format/schema")));
-      }
-    }
+    ReadFormat("format", "output_config.format", "/output_config", &config,
+               decoding);
     fields_->Keep(config.Done());
     return effort;
   }
 
  private:
-  // A part of a message, or of the system prompt.
-  struct Block {
-    std::string type;
-    JsonFields* fields;
-    std::string path;     // "messages[0].content[2]"
-    std::string pointer;  // the same for WrittenBody
-  };
-  using ReadBlock = std::function<void(const Block& block)>;
-
   v1::Chat::Message* Add(const char* role) {
     v1::Chat::Message* const message = chat_->add_messages();
     message->set_role(role);
@@ -150,52 +128,28 @@ class AnthropicPromptReader {
     Add(role)->set_content(text);
   }
 
-  // Reads the members of a block of text but for its type.
-  std::string Text(JsonFields* block) {
-    block->Require("text");
-    // A hint for the caches of others.
-    block->Ignore(kAnthropicShape, ignored_, {"cache_control"});
-    block->Only("citations", {json::array()}, kNotForAnthropic);
-    return block->String("text").value_or("");
-  }
-
-  static void FailType(const Block& block, const char* known) {
-    const bool media = block.type == "image" || block.type == "document";
-    block.fields->Fail(
-        "type",
-        fmt::format("is '{}'{}; blocks may be {} here", Shorten(block.type),
-                    media ? ", and models here read texts only" : "", known));
-  }
-
-  // Reads a text, or blocks of text, which are joined as they are.
-  std::string Texts(const json& content, const std::string& field,
-                    JsonFields* fields) {
-    if (content.is_string()) return content.get<std::string>();
-    std::string text;
-    ReadBlocks(content, field, "", fields, [&](const Block& block) {
-      if (block.type != "text") return FailType(block, "text");
-      text += Text(block.fields);
-    });
-    return text;
-  }
-
-  static void ReadBlocks(const json& content, const std::string& field,
-                         const std::string& pointer, JsonFields* fields,
-                         const ReadBlock& read) {
-    if (!content.is_array()) {
-      return fields->Keep(
-          InvalidField(field, "must be a text or a list of blocks"));
+  // Reads the form of the answer, the member `name` of `in`. `path` is its
+  // whole name, `pointer` the place of `in` for WrittenBody.
+  void ReadFormat(const char* name, const std::string& path,
+                  const std::string& pointer, JsonFields* in,
+                  v1::DecodingOptions* decoding) {
+    const json* const value = in->Value(name);
+    if (value == nullptr) return;
+    if (decoding->has_constraint()) {
+      in->Fail(name, "is there beside output_format; send one of them");
     }
-    for (size_t i = 0; i < content.size() && fields->ok(); ++i) {
-      JsonFields block(content[i], fmt::format("{}[{}].", field, i));
-      block.Require("type");
-      const auto type = block.String("type");
-      if (type) {
-        read({*type, &block, fmt::format("{}[{}]", field, i),
-              fmt::format("{}/{}", pointer, i)});
-      }
-      fields->Keep(block.Done());
+    JsonFields format(*value, path + ".");
+    format.Require("type");
+    format.Only("type", {"json_schema"}, "must be json_schema");
+    format.Require("schema");
+    const json* const schema = format.Value("schema");
+    if (schema != nullptr && !schema->is_object()) {
+      format.Fail("schema", "must be an object");
     }
+    in->Keep(format.Done());
+    if (!in->ok()) return;
+    decoding->mutable_constraint()->set_json_schema(
+        ToJsonText(body_.At(fmt::format("{}/{}/schema", pointer, name))));
   }
 
   void ReadOneMessage(const json& value, size_t i) {
@@ -214,7 +168,8 @@ class AnthropicPromptReader {
       const std::string field = path + ".content";
       const std::string pointer = fmt::format("/messages/{}/content", i);
       if (content->is_string() || role == "system") {
-        AddText(role.c_str(), Texts(*content, field, &in));
+        AddText(role.c_str(),
+                ReadAnthropicTexts(*content, field, ignored_, &in));
       } else if (role == "user") {
         ReadUser(*content, field, pointer, &in);
       } else {
@@ -228,22 +183,24 @@ class AnthropicPromptReader {
                 const std::string& pointer, JsonFields* in) {
     std::optional<std::string> text;  // of the blocks since the last result
     const int before = chat_->messages_size();
-    ReadBlocks(content, field, pointer, in, [&](const Block& block) {
-      if (block.type == "text") {
-        text = text.value_or("") + Text(block.fields);
-      } else if (block.type == "tool_result") {
-        if (text) AddText("user", *std::exchange(text, {}));
-        ReadResult(block);
-      } else {
-        FailType(block, "text or tool_result");
-      }
-    });
+    ReadAnthropicBlocks(
+        content, field, pointer, in, [&](const AnthropicBlock& block) {
+          if (block.type == "tool_result") {
+            if (text) AddText("user", *std::exchange(text, {}));
+            return ReadResult(block);
+          }
+          if (!text) text.emplace();
+          if (!AppendAnthropicText(block, ignored_, &*text)) {
+            FailBlockType(block,
+                          "text, document, search_result or tool_result");
+          }
+        });
     if (text || chat_->messages_size() == before) {
       AddText("user", text.value_or(""));
     }
   }
 
-  void ReadResult(const Block& in) {
+  void ReadResult(const AnthropicBlock& in) {
     JsonFields* const block = in.fields;
     block->Require("tool_use_id");
     const std::string id = block->String("tool_use_id").value_or("");
@@ -259,7 +216,8 @@ class AnthropicPromptReader {
     message->set_name(call->second);
     std::string text;
     if (const json* const content = block->Value("content")) {
-      text = Texts(*content, in.path + ".content", block);
+      text =
+          ReadAnthropicTexts(*content, in.path + ".content", ignored_, block);
     }
     // Templates have no place for it but the text.
     if (block->Bool("is_error").value_or(false)) text.insert(0, "Error: ");
@@ -272,29 +230,31 @@ class AnthropicPromptReader {
     v1::Chat::Message* const message = Add("assistant");
     std::optional<std::string> text;
     std::string thoughts;
-    ReadBlocks(content, field, pointer, in, [&](const Block& block) {
-      JsonFields* const fields = block.fields;
-      if (block.type == "text") {
-        text = text.value_or("") + Text(fields);
-      } else if (block.type == "thinking") {
-        fields->Require("thinking");
-        thoughts += fields->String("thinking").value_or("");
-        fields->String("signature");  // nothing here is signed
-      } else if (block.type == "redacted_thinking") {
-        fields->String("data");  // only Anthropic can read it
-      } else if (block.type == "tool_use") {
-        ReadCall(block, message->add_tool_calls());
-      } else {
-        FailType(block, "text, thinking or tool_use");
-      }
-    });
+    ReadAnthropicBlocks(
+        content, field, pointer, in, [&](const AnthropicBlock& block) {
+          JsonFields* const fields = block.fields;
+          if (block.type == "text") {
+            if (!text) text.emplace();
+            AppendAnthropicText(block, ignored_, &*text);
+          } else if (block.type == "thinking") {
+            fields->Require("thinking");
+            thoughts += fields->String("thinking").value_or("");
+            fields->String("signature");  // nothing here is signed
+          } else if (block.type == "redacted_thinking") {
+            fields->String("data");  // only Anthropic can read it
+          } else if (block.type == "tool_use") {
+            ReadCall(block, message->add_tool_calls());
+          } else {
+            FailBlockType(block, "text, thinking or tool_use");
+          }
+        });
     if (!thoughts.empty()) message->set_reasoning_content(thoughts);
     if (text || message->tool_calls().empty()) {
       message->set_content(text.value_or(""));
     }
   }
 
-  void ReadCall(const Block& in, v1::Chat::ToolCall* call) {
+  void ReadCall(const AnthropicBlock& in, v1::Chat::ToolCall* call) {
     JsonFields* const block = in.fields;
     block->Require("id");
     block->Require("name");
@@ -352,12 +312,21 @@ class AnthropicPromptReader {
                 {"cache_control", "eager_input_streaming"});
     tool.Only("defer_loading", {false}, kNotForAnthropic);
     tool.Only("allowed_callers", {json::array({"direct"})}, kNotForAnthropic);
-    tool.Only("input_examples", {json::array()}, kNotForAnthropic);
+    const json* const examples = tool.Value("input_examples");
+    if (examples != nullptr && !examples->is_array()) {
+      tool.Fail("input_examples", "must be a list");
+    }
     const absl::Status status = tool.Done();
     if (!status.ok()) return fields_->Keep(status);
     ordered_json function = {{"name", *name}};
     if (description) function["description"] = *description;
-    function["parameters"] = body_.At(fmt::format("/tools/{}/input_schema", i));
+    ordered_json& parameters = function["parameters"];
+    parameters = body_.At(fmt::format("/tools/{}/input_schema", i));
+    if (examples != nullptr && !examples->empty()) {
+      // JSON Schema's own place for them, which templates show to the model.
+      parameters["examples"] =
+          body_.At(fmt::format("/tools/{}/input_examples", i));
+    }
     AddFunction(function, chat_);
   }
 
@@ -406,11 +375,16 @@ ChatThinking ReadAnthropicPrompt(std::string_view body, JsonFields* fields,
   reader.ReadTools();
   reader.ReadToolChoice();
   const auto effort = reader.ReadOutputConfig(request->mutable_decoding());
-  // Servers of tools, rooms for their files, and what to forget of a long chat.
-  for (const char* const name :
-       {"mcp_servers", "container", "context_management"}) {
-    fields->Only(name, {json::array(), json::object()}, kNotForAnthropic);
-  }
+  fields->Only("mcp_servers", {json::array()},
+               "is not supported: this server runs no tools itself; offer "
+               "tools of yours");
+  fields->Only("container", {json::object()},
+               "is not supported: this server runs no code; leave it out");
+  // What to forget of a long chat.
+  fields->Only("context_management",
+               {json::object(), json{{"edits", json::array()}}},
+               "is not supported: nothing is dropped unasked; leave out the "
+               "oldest messages of a chat that is too long");
   fields->Ignore(kAnthropicShape, ignored, {"cache_control"});
   ChatThinking thinking = ReadAnthropicThinking(fields, chat);
   // Without thoughts it changes nothing.

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "server/adapters/anthropic.h"
 #include "server/adapters/json_body.h"
 #include "server/errors/status.h"
 #include "trivium/v1/models.pb.h"
@@ -65,6 +66,11 @@ class OpenAiModelCodec : public Codec {
   const std::string name_;
 };
 
+// Anthropic's clients list models at the same path.
+bool IsOfAnthropic(const RequestHead& head) {
+  return head.header && !head.header("anthropic-version").empty();
+}
+
 }  // namespace
 
 ordered_json OpenAiError(const Ending& ending,
@@ -89,13 +95,15 @@ HttpAnswer OpenAiFailure(const Ending& ending,
           .body = ToJsonText(OpenAiError(ending, names))};
 }
 
-std::unique_ptr<Codec> NewOpenAiModelsCodec(const Environment&,
-                                            const RequestHead&) {
+std::unique_ptr<Codec> NewOpenAiModelsCodec(const Environment& environment,
+                                            const RequestHead& head) {
+  if (IsOfAnthropic(head)) return NewAnthropicModelsCodec(environment, head);
   return std::make_unique<OpenAiModelsCodec>();
 }
 
-std::unique_ptr<Codec> NewOpenAiModelCodec(const Environment&,
+std::unique_ptr<Codec> NewOpenAiModelCodec(const Environment& environment,
                                            const RequestHead& head) {
+  if (IsOfAnthropic(head)) return NewAnthropicModelCodec(environment, head);
   // "/v1/models/NAME"; NAME itself may have slashes.
   constexpr std::string_view kPath = "/v1/models/";
   return std::make_unique<OpenAiModelCodec>(head.path.substr(kPath.size()));

@@ -33,16 +33,21 @@ using nlohmann::ordered_json;
 
 // The names of a request's fields.
 std::vector<FieldName> NamesOf(const CompletionOptions& options) {
-  std::vector<FieldName> names = {
-      {"input.text", "prompt"},
-      {"input", "prompt"},
-      {"chat.variables", "chat_template_kwargs"},
-      {"chat.tool_name", "tool_choice.function.name"},
-      {"chat.answer_parts", "tools"},
-      {"chat.max_thinking_tokens", options.thinking.budget_name},
-      {"chat.", ""},
-      {"chat", "messages"},
-  };
+  std::vector<FieldName> names;
+  for (const auto& [field, name] : options.tool_names) {
+    names.push_back({field, name});
+  }
+  names.insert(names.end(),
+               {
+                   {"input.text", "prompt"},
+                   {"input", "prompt"},
+                   {"chat.variables", "chat_template_kwargs"},
+                   {"chat.tool_name", "tool_choice.function.name"},
+                   {"chat.answer_parts", "tools"},
+                   {"chat.max_thinking_tokens", options.thinking.budget_name},
+                   {"chat.", ""},
+                   {"chat", "messages"},
+               });
   AddOptionNames(options, &names);
   return names;
 }

@@ -80,8 +80,16 @@ class ConstraintReader {
         out->set_json_object(true);
       }
     }
+    const bool json_form = decoding_->constraint().has_json_schema() ||
+                           decoding_->constraint().has_json_object();
+    if (in.Bool("disable_any_whitespace").value_or(false) && json_form) {
+      decoding_->mutable_constraint()->set_json_space(v1::JSON_SPACE_SPACED);
+    }
     in.Only("structural_tag", {}, kNoSuchForm);
     in.Only("whitespace_pattern", {}, kNoSuchForm);
+    in.Only("disable_additional_properties", {false},
+            "is not supported; set additionalProperties in the schema");
+    in.Bool("disable_fallback");  // to another library of vLLM's
     fields->Keep(in.Done());
   }
 

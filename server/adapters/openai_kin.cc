@@ -52,8 +52,8 @@ const std::vector<Neutral>& NeutralOptions() {
       {"return_token_ids", {false}},
       {"return_tokens_as_token_ids", {false}},
       {"skip_special_tokens", {true}},
-      {"stop_token_ids", {json::array()}},
       {"use_beam_search", {false}},
+      {"guided_whitespace_pattern", {}},
       {"vllm_xargs", {json::object()}},
       // llama-server's samplers, and what it adds to an answer.
       {"dry_multiplier", {0}},
@@ -116,18 +116,25 @@ void ReadKinOptions(JsonFields* fields, IgnoredMembers* ignored,
     request->set_truncate(*truncate);
   }
   if (CutsPrompts(fields)) request->set_truncate(true);
+  if (const json* const ids = fields->Value("stop_token_ids")) {
+    if (IsIds(*ids)) {
+      AddIds(*ids, decoding->mutable_stop_ids());
+    } else if (*ids != json::array()) {
+      fields->Fail("stop_token_ids", "must be a list of ids");
+    }
+  }
   ReadNeutral(NeutralOptions(), fields);
   // These say how urgent a request is, whose it is and how long its model
   // stays; whether its progress and times are told; how samplers work that are
-  // off; and which part of a chat to forget if it is too long, which is refused
-  // here.
+  // off; which part of a chat to forget if it is too long, which is refused
+  // here; and by which library a form is held.
   fields->Ignore(
       kOpenAiShape, ignored,
       {"priority", "request_id", "session_id", "ttl", "keep_alive",
        "return_progress", "timings_per_token", "mirostat_tau", "mirostat_eta",
        "xtc_threshold", "dry_base", "dry_allowed_length", "dry_penalty_last_n",
        "dry_sequence_breakers", "dynatemp_exponent", "n_keep", "n_discard",
-       "spaces_between_special_tokens"});
+       "spaces_between_special_tokens", "guided_decoding_backend"});
 }
 
 bool CutsPrompts(JsonFields* fields) {
@@ -149,10 +156,11 @@ void ReadKinChatOptions(JsonFields* fields) {
                                // Thoughts come as reasoning_content.
                                {"reasoning_format", {"auto", "deepseek"}},
                                {"safe_prompt", {false}},
-                               {"thinking_forced_open", {false}},
-                               // Templates have no place for another.
-                               {"verbosity", {"medium"}}};
+                               {"thinking_forced_open", {false}}};
   ReadNeutral(*kAll, fields);
+  fields->Only("verbosity", {"medium"},
+               "must be medium: templates have no place for another; say it in "
+               "a message");
   fields->Only("web_search_options", {},
                "is not supported: the server searches no web; leave it out");
   fields->Only("audio", {}, "is not supported; leave it out");

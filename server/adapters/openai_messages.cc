@@ -6,12 +6,41 @@
 
 #include "server/adapters/json_body.h"
 #include "server/adapters/openai_request.h"
+#include "server/adapters/text_documents.h"
 #include "server/errors/status.h"
 
 namespace trivium {
 namespace {
 
 using nlohmann::json;
+
+// Appends the text of a part of a message's content.
+void ReadPart(JsonFields* part, std::string* text) {
+  const std::string type = part->String("type").value_or("");
+  if (type == "text" || type == "input_text") {
+    part->Require("text");
+    *text += part->String("text").value_or("");
+  } else if (type == "refusal") {
+    part->Require("refusal");
+    *text += part->String("refusal").value_or("");
+  } else if (type == "file") {
+    part->Require("file");
+    const json* const value = part->Value("file");
+    if (value == nullptr) return;
+    JsonFields file(*value, part->path() + "file.");
+    file.Only("file_id", {}, kNoStoredFiles);
+    file.Require("file_data");
+    AppendDocument({file.String("filename").value_or(""),
+                    ReadTextFile("file_data", &file)},
+                   text);
+    part->Keep(file.Done());
+  } else {
+    part->Fail("type",
+               fmt::format("is '{}', and models here read texts only; it may "
+                           "be text, or file with a text file",
+                           Shorten(type)));
+  }
+}
 
 // Reads a message's content: a text, or parts that are texts.
 void ReadContent(const json& content, const std::string& field,
@@ -26,15 +55,11 @@ void ReadContent(const json& content, const std::string& field,
   std::string text;
   for (size_t i = 0; i < content.size(); ++i) {
     JsonFields part(content[i], fmt::format("{}[{}].", field, i));
-    const auto type = part.String("type").value_or("");
-    part.Require("text");
-    text += part.String("text").value_or("");
+    ReadPart(&part, &text);
     // A hint for the caches of others, and where a text is from.
     part.Ignore(kOpenAiShape, ignored, {"cache_control", "annotations"});
-    if ((type != "text" && type != "input_text") || !part.Done().ok()) {
-      return fields->Fail(fmt::format("{}[{}]", field, i),
-                          "is not a text; the models here read texts only");
-    }
+    fields->Keep(part.Done());
+    if (!fields->ok()) return;
   }
   message->set_content(text);
 }

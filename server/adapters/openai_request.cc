@@ -138,6 +138,7 @@ void AddOptionNames(const CompletionOptions& options,
                 {{"truncate", options.truncate_name},
                  {"decoding.max_new_tokens", options.max_tokens_name},
                  {"decoding.min_new_tokens", "min_tokens"},
+                 {"decoding.stop_ids", "stop_token_ids"},
                  {"decoding.num_hypotheses", "n"},
                  {"decoding.repetition_penalty", options.repetition_name}});
   AddConstraintNames(options.constraint_name, names);
@@ -240,7 +241,7 @@ void ReadChat(WrittenBody* written, JsonFields* fields, IgnoredMembers* ignored,
   v1::Chat* const chat = request->mutable_chat();
   chat->set_answer_parts(true);
   ReadOpenAiMessages(fields, ignored, chat);
-  ReadOpenAiTools(written, fields, ignored, chat);
+  ReadOpenAiTools(written, fields, ignored, chat, &options->tool_names);
   ReadTemplateOptions(fields, chat);
   options->thinking = ReadOpenAiThinking(fields);
   request->mutable_decoding()->set_sampling_defaults(

@@ -2,7 +2,9 @@
 #define TRIVIUM_SERVER_ADAPTERS_OPENAI_REQUEST_H_
 
 #include <initializer_list>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "nlohmann/json.hpp"
@@ -16,6 +18,9 @@ namespace trivium {
 
 // The name of this shape in JsonFields::Ignore.
 inline constexpr char kOpenAiShape[] = "OpenAI";
+inline constexpr char kNoStoredFiles[] =
+    "is not supported, as no files are stored here; send the file itself as "
+    "file_data";
 
 // The options of a completion that its GenerateRequest has no place for.
 struct CompletionOptions {
@@ -36,6 +41,8 @@ struct CompletionOptions {
   // one all the same, which is not shown.
   bool prompt_only = false;
   OpenAiThinking thinking;  // of chats, for SetOpenAiThinking
+  // Names of fields of tools that KeepAllowedTools moved.
+  std::vector<std::pair<std::string, std::string>> tool_names;
 };
 
 // Adds the names that a request has for the fields of its options.

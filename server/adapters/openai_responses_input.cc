@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "server/adapters/json_body.h"
+#include "server/adapters/openai_request.h"
+#include "server/adapters/text_documents.h"
 #include "server/errors/status.h"
 
 namespace trivium {
@@ -16,6 +18,19 @@ using nlohmann::json;
 namespace {
 
 constexpr char kAssistantRole[] = "assistant";
+
+// Appends the text of a part of type "input_file".
+void ReadInputFile(JsonFields* part, std::string* text) {
+  part->Only("file_id", {}, kNoStoredFiles);
+  part->Only("file_url", {},
+             "is not supported, as the server fetches nothing; send the file "
+             "itself as file_data");
+  part->Require("file_data");
+  part->Value("detail");  // how closely to look at pictures of its pages
+  AppendDocument(
+      {part->String("filename").value_or(""), ReadTextFile("file_data", part)},
+      text);
+}
 
 // Reads the texts of a list of parts, each of one of `types`, and joins them.
 // The text of a part of type "refusal" is in `refusal`.
@@ -36,9 +51,13 @@ std::string ReadResponsesTexts(const json& parts, const std::string& path,
                       Shorten(type), fmt::join(types, " or "))));
       return "";
     }
-    const char* const member = type == "refusal" ? "refusal" : "text";
-    part.Require(member);
-    joined += part.String(member).value_or("");
+    if (type == "input_file") {
+      ReadInputFile(&part, &joined);
+    } else {
+      const char* const member = type == "refusal" ? "refusal" : "text";
+      part.Require(member);
+      joined += part.String(member).value_or("");
+    }
     // Parts of answers come back with them.
     part.Value("annotations");
     part.Value("logprobs");
@@ -60,9 +79,9 @@ std::string ReadTextOrParts(const char* name, const std::string& path,
     item->Fail(name, "must be a text or a list of parts");
     return "";
   }
-  return ReadResponsesTexts(*value, fmt::format("{}.{}", path, name),
-                            {"input_text", "output_text", "text", "refusal"},
-                            item);
+  return ReadResponsesTexts(
+      *value, fmt::format("{}.{}", path, name),
+      {"input_text", "output_text", "text", "refusal", "input_file"}, item);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "server/adapters/json_fields.h"
 #include "server/adapters/openai_constraint.h"
 #include "server/adapters/openai_responses_input.h"
+#include "server/adapters/openai_tools.h"
 #include "server/adapters/written_body.h"
 #include "server/errors/status.h"
 
@@ -245,8 +246,9 @@ class ResponsesReader {
   void ReadChosenTool(const json& choice) {
     JsonFields in(choice, "tool_choice.");
     in.Require("type");
-    in.Only("type", {"function"},
-            "must be function; to allow some tools, send only those as tools");
+    in.Only("type", {"function", "allowed_tools"},
+            "must be function or allowed_tools");
+    if (in.String("type") == "allowed_tools") return ReadAllowedTools(&in);
     in.Require("name");
     const std::string name = in.String("name").value_or("");
     fields_.Keep(in.Done());
@@ -260,6 +262,22 @@ class ResponsesReader {
     chat()->set_tool_name(name);
     // OpenAI: "call exactly one specific function".
     chat()->set_parallel_tool_calls(false);
+  }
+
+  void ReadAllowedTools(JsonFields* choice) {
+    std::vector<std::pair<std::string, std::string>> moved;
+    KeepAllowedTools(
+        choice,
+        [](JsonFields* tool) {
+          tool->Require("type");
+          tool->Only("type", {"function"}, "must be function");
+          tool->Require("name");
+          return tool->String("name").value_or("");
+        },
+        chat(), &moved);
+    fields_.Keep(choice->Done());
+    out_->names.clear();  // of tools, whose places were others
+    for (const auto& [field, name] : moved) AddName(field + ".function", name);
   }
 
   void ReadInput() {

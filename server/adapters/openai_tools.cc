@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "nlohmann/json.hpp"
 #include "server/adapters/chat_request.h"
@@ -81,41 +84,103 @@ void ReadChoiceName(const std::string& name, JsonFields* fields,
   }
 }
 
+// Returns the name of a function in {"type": "function", "function": {"name":
+// }}.
+std::string ReadFunctionName(JsonFields* tool) {
+  tool->Require("type");
+  const std::string type = tool->String("type").value_or("function");
+  if (type != "function") {
+    tool->Fail("type", fmt::format("is '{}', which is not supported; it must "
+                                   "be function",
+                                   Shorten(type)));
+  }
+  tool->Require("function");
+  const json* const value = tool->Value("function");
+  if (value == nullptr) return "";
+  JsonFields function(*value, tool->path() + "function.");
+  function.Require("name");
+  const std::string name = function.String("name").value_or("");
+  tool->Keep(function.Done());
+  return name;
+}
+
 // Reads {"type": "function", "function": {"name": }}.
 void ReadChosenFunction(const json& value, JsonFields* fields, v1::Chat* chat) {
   JsonFields choice(value, "tool_choice.");
-  choice.Require("type");
-  const std::string type = choice.String("type").value_or("function");
-  if (type != "function") {
-    choice.Fail("type", fmt::format("is '{}', which is not supported; it must "
-                                    "be function",
-                                    Shorten(type)));
-  }
-  choice.Require("function");
-  if (const json* const in = choice.Value("function")) {
-    JsonFields function(*in, "tool_choice.function.");
-    function.Require("name");
-    chat->set_tool_choice(v1::Chat::TOOL_CHOICE_REQUIRED);
-    chat->set_tool_name(function.String("name").value_or(""));
-    choice.Keep(function.Done());
-  }
+  const std::string name = ReadFunctionName(&choice);
   fields->Keep(choice.Done());
+  if (!fields->ok()) return;
+  chat->set_tool_choice(v1::Chat::TOOL_CHOICE_REQUIRED);
+  chat->set_tool_name(name);
 }
 
-void ReadChoice(JsonFields* fields, v1::Chat* chat) {
-  const json* const choice = fields->Value("tool_choice");
-  if (choice == nullptr) return;
-  if (choice->is_string()) {
-    ReadChoiceName(choice->get<std::string>(), fields, chat);
-  } else {
-    ReadChosenFunction(*choice, fields, chat);
+void ReadChoice(const json& choice, JsonFields* fields, v1::Chat* chat,
+                std::vector<std::pair<std::string, std::string>>* names) {
+  if (choice.is_string()) {
+    return ReadChoiceName(choice.get<std::string>(), fields, chat);
   }
+  if (!choice.is_object() || choice.value("type", json()) != "allowed_tools") {
+    return ReadChosenFunction(choice, fields, chat);
+  }
+  JsonFields in(choice, "tool_choice.");
+  in.Value("type");
+  in.Require("allowed_tools");
+  if (const json* const allowed = in.Value("allowed_tools")) {
+    JsonFields members(*allowed, "tool_choice.allowed_tools.");
+    KeepAllowedTools(&members, ReadFunctionName, chat, names);
+    in.Keep(members.Done());
+  }
+  fields->Keep(in.Done());
 }
 
 }  // namespace
 
+void KeepAllowedTools(JsonFields* allowed,
+                      const std::function<std::string(JsonFields*)>& read_name,
+                      v1::Chat* chat,
+                      std::vector<std::pair<std::string, std::string>>* names) {
+  allowed->Require("mode");
+  allowed->Only("mode", {"auto", "required"}, "must be auto or required");
+  if (allowed->String("mode") == "required") {
+    chat->set_tool_choice(v1::Chat::TOOL_CHOICE_REQUIRED);
+  }
+  allowed->Require("tools");
+  const json* const tools = allowed->Value("tools");
+  if (tools == nullptr) return;
+  if (!tools->is_array() || tools->empty()) {
+    return allowed->Fail("tools", "must be a list of at least one function");
+  }
+  std::map<std::string, int> offered;
+  for (int i = 0; i < chat->tools_size(); ++i) {
+    offered.emplace(json::parse(chat->tools(i))["function"]["name"], i);
+  }
+  std::set<int> kept;
+  for (size_t i = 0; i < tools->size() && allowed->ok(); ++i) {
+    const std::string path = fmt::format("tools[{}]", i);
+    JsonFields tool((*tools)[i], allowed->path() + path + ".");
+    const std::string name = read_name(&tool);
+    allowed->Keep(tool.Done());
+    if (!allowed->ok()) return;
+    const auto found = offered.find(name);
+    if (found == offered.end()) {
+      return allowed->Fail(path, fmt::format("is '{}', which none of the tools "
+                                             "is called",
+                                             Shorten(name)));
+    }
+    kept.insert(found->second);
+  }
+  google::protobuf::RepeatedPtrField<std::string> all;
+  all.Swap(chat->mutable_tools());
+  for (const int i : kept) {
+    names->emplace_back(fmt::format("chat.tools[{}]", chat->tools_size()),
+                        fmt::format("tools[{}]", i));
+    chat->add_tools(std::move(*all.Mutable(i)));
+  }
+}
+
 void ReadOpenAiTools(WrittenBody* written, JsonFields* fields,
-                     IgnoredMembers* ignored, v1::Chat* chat) {
+                     IgnoredMembers* ignored, v1::Chat* chat,
+                     std::vector<std::pair<std::string, std::string>>* names) {
   if (const json* const tools = fields->Value("tools")) {
     if (!tools->is_array()) return fields->Fail("tools", "must be a list");
     for (size_t i = 0; i < tools->size() && fields->ok(); ++i) {
@@ -123,7 +188,9 @@ void ReadOpenAiTools(WrittenBody* written, JsonFields* fields,
     }
     if (fields->ok() && !tools->empty()) AddTools(written->At("/tools"), chat);
   }
-  ReadChoice(fields, chat);
+  if (const json* const choice = fields->Value("tool_choice")) {
+    ReadChoice(*choice, fields, chat, names);
+  }
   const auto parallel = fields->Bool("parallel_tool_calls");
   if (chat->tools().empty()) {
     // Without tools there are no calls anyway.

@@ -1,7 +1,10 @@
 #ifndef TRIVIUM_SERVER_ADAPTERS_OPENAI_TOOLS_H_
 #define TRIVIUM_SERVER_ADAPTERS_OPENAI_TOOLS_H_
 
-#include <string_view>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "server/adapters/json_fields.h"
 #include "server/adapters/written_body.h"
@@ -13,9 +16,20 @@ namespace trivium {
 // The older `functions` and `function_call` are errors. Calls are held to their
 // schemas whether `strict` is true or not, so the template never sees it.
 //
-// `written` is the fields' object.
+// `written` is the fields' object. Adds to `names` the request's names of tools
+// whose places in the chat differ.
 void ReadOpenAiTools(WrittenBody* written, JsonFields* fields,
-                     IgnoredMembers* ignored, v1::Chat* chat);
+                     IgnoredMembers* ignored, v1::Chat* chat,
+                     std::vector<std::pair<std::string, std::string>>* names);
+
+// Reads `mode` and `tools` of a tool_choice of type allowed_tools, and removes
+// the chat's other tools: the model sees only those that it may call.
+// `read_name` reads the name of a function in the list. Adds to `names` as
+// above, "chat.tools[0]" -> "tools[2]".
+void KeepAllowedTools(JsonFields* allowed,
+                      const std::function<std::string(JsonFields*)>& read_name,
+                      v1::Chat* chat,
+                      std::vector<std::pair<std::string, std::string>>* names);
 
 }  // namespace trivium
 

@@ -15,6 +15,14 @@ NewCodec NewVllmScoreCodec;
 // order.
 NewCodec NewVllmClassifyCodec;
 
+// POST /tokenize: makes ids of a text, `prompt` (vLLM) or `content`
+// (llama-server).
+NewCodec NewVllmTokenizeCodec;
+NewCodec NewLlamaTokenizeCodec;
+// POST /detokenize: makes a text of ids, `tokens`. The answer has it under the
+// names of both servers.
+NewCodec NewVllmDetokenizeCodec;
+
 }  // namespace trivium
 
 #endif  // TRIVIUM_SERVER_ADAPTERS_VLLM_H_

@@ -86,6 +86,30 @@ class AnthropicClientTest(chat_server.ServerTest):
             self.assertEqual(counted.input_tokens,
                              usage.input_tokens + usage.cache_read_input_tokens)
 
+    def test_models(self):
+        models = list(self.client.models.list())
+        self.assertEqual([model.id for model in models], ["en-de", "chat", "plain"])
+        model = self.client.models.retrieve("chat")
+        self.assertEqual(model, models[1])
+        self.assertEqual(model.type, "model")
+        with self.assertRaises(anthropic.NotFoundError):
+            self.client.models.retrieve("none")
+
+    def test_documents_are_text(self):
+        def count(content):
+            return self.client.messages.count_tokens(
+                model="chat", messages=[{"role": "user", "content": content}]
+            ).input_tokens
+
+        document = {"type": "document", "title": "Towns", "source": {
+            "type": "text", "media_type": "text/plain", "data": "Bern is a town."}}
+        question = {"type": "text", "text": "Which town?"}
+        self.assertEqual(count([document, question]),
+                         count("Towns\n\nBern is a town.\n\nWhich town?"))
+        with self.assertRaisesRegex(anthropic.BadRequestError, "media_type"):
+            count([{"type": "document", "source": {
+                "type": "base64", "media_type": "application/pdf", "data": "SGk="}}])
+
     def test_an_answer_is_continued(self):
         whole = self.create(max_tokens=40).content[0].text
         stop = whole[10:14]

@@ -117,6 +117,31 @@ class OneModelTest(unittest.TestCase):
         self.assertAlmostEqual(sum(label.score for label in labels), 1, places=4)
 
 
+    def test_text_generation(self):
+        client = self.client(chat_server.make_chat_folder)
+        text = client.text_generation("Hello you", max_new_tokens=8)
+        self.assertTrue(text)
+        self.assertEqual("".join(client.text_generation(
+            "Hello you", max_new_tokens=8, stream=True)), text)
+        whole = client.text_generation("Hello you", max_new_tokens=8, details=True,
+                                       return_full_text=True)
+        self.assertEqual(whole.generated_text, "Hello you" + text)
+        self.assertEqual(whole.details.finish_reason, "length")
+        self.assertEqual(len(whole.details.tokens), 8)
+        last = list(client.text_generation("Hello you", max_new_tokens=8,
+                                           details=True, stream=True))[-1]
+        self.assertEqual(last.generated_text, text)
+        self.assertEqual(last.details.generated_tokens, 8)
+        drawn = [client.text_generation("Hello you", max_new_tokens=8, do_sample=True,
+                                        temperature=2.0, seed=5) for _ in range(2)]
+        self.assertEqual(drawn[0], drawn[1])
+        held = client.text_generation("Hello you", max_new_tokens=20, grammar={
+            "type": "regex", "value": "[ab]{3}"})
+        self.assertRegex(held, "^[ab]{3}$")
+        with self.assertRaisesRegex(ValidationError, "truncate"):
+            client.text_generation("Hello you", truncate=3)
+
+
 class ManyModelsTest(chat_server.ServerTest):
     """All tasks of one server: the address names the task."""
 
@@ -173,5 +198,5 @@ if __name__ == "__main__":
     # The client makes its vectors with numpy.
     chat_server.begin("huggingface_hub", "numpy")
     from huggingface_hub import InferenceClient
-    from huggingface_hub.errors import HfHubHTTPError
+    from huggingface_hub.errors import HfHubHTTPError, ValidationError
     unittest.main(argv=sys.argv[:1])

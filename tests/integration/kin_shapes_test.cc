@@ -89,7 +89,8 @@ TEST_F(KinShapesTest, OptionsAtValuesThatChangeNothingAreAccepted) {
            {"ignore_eos", 1},
            {"mirostat", 2},
            {"xtc_probability", 0.5},
-           {"stop_token_ids", {5}},
+           {"stop_token_ids", {"a"}},
+           {"bad_words", {"a"}},
            {"verbosity", "low"},
            {"best_of", 2},
            {"web_search_options", json::object()}}) {
@@ -116,6 +117,60 @@ TEST_F(KinShapesTest, OtherNamesOfOptionsAreTheSameOptions) {
                                               {"min_tokens", 5},
                                               {"max_tokens", 5}});
   EXPECT_EQ(least["usage"]["completion_tokens"], 5);
+}
+
+// The same greedy answer in the shapes of four servers.
+TEST_F(KinShapesTest, ShapesOfPromptsAgree) {
+  const json tgi = Post("/generate", {{"model", "chat"},
+                                      {"inputs", "Hello"},
+                                      {"parameters",
+                                       {{"max_new_tokens", 5},
+                                        {"details", true}}}});
+  const std::string text = tgi["generated_text"];
+  std::string joined;
+  for (const json& token : tgi["details"]["tokens"]) {
+    if (!token["special"]) joined += token["text"];
+  }
+  EXPECT_EQ(joined, text);
+  EXPECT_EQ(Post("/", {{"model", "chat"},
+                       {"inputs", "Hello"},
+                       {"stream", false},
+                       {"parameters", {{"max_new_tokens", 5}}}})[0]
+                ["generated_text"],
+            text);
+  const json llama = Post("/completion", {{"model", "chat"},
+                                          {"prompt", "Hello"},
+                                          {"temperature", 0},
+                                          {"n_predict", 5}});
+  EXPECT_EQ(llama["content"], text);
+  EXPECT_EQ(llama["tokens_predicted"],
+            tgi["details"]["generated_tokens"]);
+  json body = {{"model", "chat"},
+               {"prompt", "Hello"},
+               {"temperature", 0},
+               {"max_tokens", 5}};
+  EXPECT_EQ(Post("/v1/completions", body)["choices"][0]["text"], text);
+  // Its third token ends the text, unless it came before.
+  body["stop_token_ids"] = {tgi["details"]["tokens"][2]["id"]};
+  const json stopped = Post("/v1/completions", body);
+  EXPECT_EQ(stopped["choices"][0]["finish_reason"], "stop");
+  EXPECT_LE(stopped["usage"]["completion_tokens"], 3);
+}
+
+TEST_F(KinShapesTest, TokensAreThoseOfTei) {
+  const json tei =
+      Post("/tokenize", {{"model", "chat"}, {"inputs", "Hello you"}})[0];
+  json ids = json::array();
+  for (const json& token : tei) ids.push_back(token["id"]);
+  EXPECT_EQ(Post("/tokenize", {{"model", "chat"}, {"prompt", "Hello you"}})
+                ["tokens"],
+            ids);
+  EXPECT_EQ(Post("/tokenize", {{"model", "chat"},
+                               {"content", "Hello you"},
+                               {"add_special", true}})["tokens"],
+            ids);
+  EXPECT_EQ(Post("/detokenize", {{"model", "chat"}, {"tokens", ids}})["prompt"],
+            "Hello you");
 }
 
 TEST_F(KinShapesTest, ErrorsNameTheMemberThatTheClientWrote) {

@@ -59,7 +59,7 @@ class LiteLlmTest(chat_server.ServerTest):
 if __name__ == "__main__":
     # The list of prices that comes with the package, not the one on the web.
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
-    chat_server.begin("litellm", heavy=True)
+    chat_server.begin("litellm")
     import litellm
     litellm.telemetry = False
     unittest.main(argv=sys.argv[:1])

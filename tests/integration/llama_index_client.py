@@ -75,7 +75,7 @@ class LlamaIndexTest(chat_server.ServerTest):
 
 if __name__ == "__main__":
     chat_server.begin("llama-index-llms-openai-like",
-                      "llama-index-embeddings-openai-like", heavy=True)
+                      "llama-index-embeddings-openai-like")
     import pydantic
     from llama_index.core.llms import ChatMessage
     from llama_index.core.tools import FunctionTool

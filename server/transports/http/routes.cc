@@ -26,10 +26,12 @@
 #include "server/adapters/kserve/kserve.h"
 #include "server/adapters/kserve/rest.h"
 #include "server/adapters/libre_translate.h"
+#include "server/adapters/llama_server.h"
 #include "server/adapters/ollama.h"
 #include "server/adapters/openai.h"
 #include "server/adapters/openai_responses.h"
 #include "server/adapters/tei.h"
+#include "server/adapters/tgi.h"
 #include "server/adapters/vllm.h"
 #include "server/calls/convert/model_calls.h"
 
@@ -120,6 +122,11 @@ constexpr Route kRoutes[] = {
      NewTeiSimilarityCodec, "inputs.source_sentence"},
     {"POST", "/", Rpc::kClassify, NewClassify, nullptr, NewTeiPredictCodec,
      "parameters.candidate_labels"},
+    // TGI's. Its clients always send `stream`.
+    {"POST", "/", Rpc::kGenerate, nullptr, NewGenerate, NewTgiRootCodec,
+     "stream"},
+    {"POST", "/", Rpc::kGenerate, nullptr, NewGenerate, NewTgiRootCodec,
+     "parameters.max_new_tokens"},
     // Hugging Face's: the first model that does one of the tasks chooses.
     {"POST", "/", Rpc::kAnswer, NewAnswer, nullptr, NewHfAnswerCodec,
      "inputs.question"},
@@ -132,6 +139,8 @@ constexpr Route kRoutes[] = {
     {"POST", "/", Rpc::kTranslate, NewTranslate, nullptr, NewHfTextToTextCodec,
      kParameters},
     {"POST", "/", Rpc::kEncode, NewEncode, nullptr, NewTeiEmbedCodec,
+     kParameters},
+    {"POST", "/", Rpc::kGenerate, nullptr, NewGenerate, NewTgiRootCodec,
      kParameters},
     {"POST", "/", Rpc::kClassify, NewClassify, nullptr, NewTeiPredictCodec},
     {"POST", "/", Rpc::kEncode, NewEncode, nullptr, NewTeiRootEmbedCodec},
@@ -156,11 +165,25 @@ constexpr Route kRoutes[] = {
     {"POST", "/pipeline/summarization", Rpc::kTranslate, NewTranslate, nullptr,
      NewHfSummarizationCodec},
 
+    {"POST", "/generate", Rpc::kGenerate, nullptr, NewGenerate,
+     NewTgiGenerateCodec},
+    {"POST", "/generate_stream", Rpc::kGenerate, nullptr, NewGenerate,
+     NewTgiStreamCodec},
+
     // vLLM's.
     {"POST", "/score", Rpc::kRerank, NewRerank, nullptr, NewVllmScoreCodec},
     {"POST", "/v1/score", Rpc::kRerank, NewRerank, nullptr, NewVllmScoreCodec},
     {"POST", "/classify", Rpc::kClassify, NewClassify, nullptr,
      NewVllmClassifyCodec},
+    {"POST", "/completion", Rpc::kGenerate, nullptr, NewGenerate,
+     NewLlamaCompletionCodec},
+    // vLLM's and llama-server's, beside TEI's.
+    {"POST", "/tokenize", Rpc::kTokenize, NewTokenize, nullptr,
+     NewVllmTokenizeCodec, "prompt"},
+    {"POST", "/tokenize", Rpc::kTokenize, NewTokenize, nullptr,
+     NewLlamaTokenizeCodec, "content"},
+    {"POST", "/detokenize", Rpc::kDetokenize, NewDetokenize, nullptr,
+     NewVllmDetokenizeCodec},
 
     {"POST", "/v1/rerank", Rpc::kRerank, NewRerank, nullptr,
      NewCohereRerankCodec},
@@ -325,12 +348,7 @@ constexpr PathHint kHints[] = {
     {"/v1/messages/batches",
      ": there are no batches; send the requests to /v1/messages"},
     {"/v1/batches", ": there are no batches; send the requests one by one"},
-    {"/generate",
-     "; /v1/completions generates texts, and "
-     "/v1/chat/completions answers chats"},
-    {"/completion", "; /v1/completions generates texts"},
     {"/infill", "; /v1/completions continues a text, and nothing fills one in"},
-    {"/detokenize", "; /decode turns ids into texts"},
     {"/apply-template",
      "; /v1/chat/completions makes the prompt of a chat by itself"},
     {"/embedding", "; /v1/embeddings turns texts into vectors"},

@@ -12,11 +12,13 @@
 
 #include "nlohmann/json.hpp"
 #include "server/adapters/count_tokens.h"
+#include "server/adapters/openai.h"
 #include "server/errors/status.h"
 #include "tests/server/calls/handlers_fixture.h"
 #include "tests/support/error_texts.h"
 #include "tests/support/puppet_model.h"
 #include "trivium/v1/inference.pb.h"
+#include "trivium/v1/models.pb.h"
 
 namespace trivium {
 namespace {
@@ -248,6 +250,57 @@ TEST_F(AnthropicTest, ReadsTextsAndOptions) {
   EXPECT_EQ(Good({{"model", nullptr}}).model(), "chatter");
 }
 
+TEST_F(AnthropicTest, DocumentsOfTextAreText) {
+  const ordered_json part = {{"type", "text"}, {"text", "Oslo"}};
+  const ordered_json documents = {
+      {{"type", "text"}, {"text", "Read:"}},
+      {{"type", "document"},
+       {"title", "Towns"},
+       {"context", "Old"},
+       {"citations", {{"enabled", false}}},
+       {"cache_control", {{"type", "ephemeral"}}},
+       {"source",
+        {{"type", "text"}, {"media_type", "text/plain"}, {"data", "Bern"}}}},
+      {{"type", "document"},
+       {"source", {{"type", "content"}, {"content", {part, part}}}}},
+      {{"type", "document"},
+       {"source",
+        {{"type", "base64"}, {"media_type", "text/plain"}, {"data", "UGFy"}}}},
+      {{"type", "search_result"},
+       {"title", "Found"},
+       {"source", "a.example"},
+       {"content", {part}}},
+      {{"type", "text"}, {"text", "Which?"}}};
+  EXPECT_THAT(ChatOf({{{"role", "user"}, {"content", documents}}})
+                  .messages(0)
+                  .content(),
+              "Read:\n\nTowns\n\nOld\n\nBern\n\nOsloOslo\n\nPar\n\n"
+              "Found\n\na.example\n\nOslo\n\nWhich?");
+  const ordered_json call = {{"type", "tool_use"},
+                             {"id", "a"},
+                             {"name", "f"},
+                             {"input", ordered_json::object()}};
+  const v1::Chat chat = ChatOf({{{"role", "user"}, {"content", "Hi"}},
+                                {{"role", "assistant"}, {"content", {call}}},
+                                {{"role", "user"},
+                                 {"content",
+                                  {{{"type", "tool_result"},
+                                    {"tool_use_id", "a"},
+                                    {"content", {documents[2]}}}}}}});
+  EXPECT_EQ(chat.messages(2).content(), "OsloOslo\n\n");
+}
+
+TEST_F(AnthropicTest, ExamplesOfInputsAreOfTheSchema) {
+  const ordered_json tool = {
+      {"name", "f"},
+      {"input_schema", {{"type", "object"}}},
+      {"input_examples", {{{"z", 1}, {"a", 2}}, ordered_json::object()}}};
+  EXPECT_THAT(
+      Good({{"tools", {tool}}}).chat().tools(),
+      ElementsAre(R"({"type":"function","function":{"name":"f","parameters":)"
+                  R"({"type":"object","examples":[{"z":1,"a":2},{}]}}})"));
+}
+
 TEST_F(AnthropicTest, ReadsCallsAndResultsOfTools) {
   const v1::Chat chat = ChatOf(
       {{{"role", "user"}, {"content", "What time is it in Bern?"}},
@@ -357,6 +410,10 @@ TEST_F(AnthropicTest, HoldsAnAnswerToASchema) {
   EXPECT_FALSE(Good({{"output_config", {{"format", nullptr}}}})
                    .decoding()
                    .has_constraint());
+  // Its older name.
+  EXPECT_EQ(
+      Good({{"output_format", format}}).decoding().constraint().json_schema(),
+      schema.dump());
 }
 
 TEST_F(AnthropicTest, AnAssistantsLastMessageIsContinued) {
@@ -423,7 +480,25 @@ TEST_F(AnthropicTest, WhatCannotBeDoneIsRefusedByName) {
       {user({{"type", "image"}, {"source", schema}}),
        "messages[0].content[0].type"},
       {user({{"type", "document"}, {"source", schema}}),
-       "messages[0].content[0].type"},
+       "messages[0].content[0].source.type"},
+      {user({{"type", "document"},
+             {"source", {{"type", "url"}, {"url", "http://a.example"}}}}),
+       "messages[0].content[0].source.type"},
+      {user({{"type", "document"},
+             {"source",
+              {{"type", "base64"},
+               {"media_type", "application/pdf"},
+               {"data", "SGk="}}}}),
+       "messages[0].content[0].source.media_type"},
+      {user({{"type", "document"},
+             {"source", {{"type", "base64"}, {"data", "JVBERi0="}}}}),
+       "messages[0].content[0].source.data"},
+      {user({{"type", "document"},
+             {"source", {{"type", "text"}, {"data", "x"}}},
+             {"citations", {{"enabled", true}}}}),
+       "messages[0].content[0].citations"},
+      {user({{"type", "search_result"}, {"title", "x"}}),
+       "messages[0].content[0].source"},
       {user({{"type", "tool_use"}}), "messages[0].content[0].type"},
       {user({{"text", "x"}}), "messages[0].content[0].type"},
       {user({{"type", "text"}, {"text", "x"}, {"citations", {1}}}),
@@ -458,6 +533,11 @@ TEST_F(AnthropicTest, WhatCannotBeDoneIsRefusedByName) {
       {{{"output_config", {{"effort", "none"}}}}, "output_config.effort"},
       {{{"output_config", {{"format", {{"type", "xml"}}}}}},
        "output_config.format.type"},
+      {{{"output_format", {{"type", "xml"}}}}, "output_format.type"},
+      {{{"output_format", {{"type", "json_schema"}, {"schema", schema}}},
+        {"output_config",
+         {{"format", {{"type", "json_schema"}, {"schema", schema}}}}}},
+       "output_config.format"},
       {{{"container", "c"}}, "container"},
       {{{"mcp_servers", {schema}}}, "mcp_servers"},
       {{{"context_management", schema}}, "context_management"},
@@ -614,6 +694,36 @@ TEST_F(AnthropicTest, AWholeAnswerHasABound) {
     codec_->Write(AnswerPiece("", "twenty characters..."));
   const v1::GenerateResponse done = DoneFor(v1::FINISH_REASON_END);
   EXPECT_EQ(codec_->Finish({absl::OkStatus(), "id"}, &done).status, 400);
+}
+
+TEST_F(AnthropicTest, ListsModelsForItsClients) {
+  RequestHead head;
+  head.path = "/v1/models/chatter";
+  head.header = [](const char* name) {
+    return std::string(name) == "anthropic-version" ? "2023-06-01" : "";
+  };
+  v1::ListModelsResponse listed;
+  for (const char* name : {"chatter", "plain"}) {
+    listed.add_models()->set_name(name);
+  }
+  const auto models = NewOpenAiModelsCodec(environment_, head);
+  const json list = json::parse(models->Finish({}, &listed).body);
+  EXPECT_EQ(list["data"].size(), 2u);
+  EXPECT_EQ(list["data"][0], json({{"type", "model"},
+                                   {"id", "chatter"},
+                                   {"display_name", "chatter"},
+                                   {"created_at", "1970-01-01T00:00:00Z"}}));
+  EXPECT_EQ(list["has_more"], false);
+  EXPECT_EQ(list["last_id"], "plain");
+  const auto model = NewOpenAiModelCodec(environment_, head);
+  v1::GetModelRequest request;
+  ASSERT_TRUE(model->Read("", &request).ok());
+  EXPECT_EQ(request.name(), "chatter");
+  EXPECT_EQ(json::parse(model->Finish({}, &listed.models(0)).body)["type"],
+            "model");
+  const json error = json::parse(
+      model->Finish({absl::NotFoundError("none"), "id"}, nullptr).body);
+  EXPECT_EQ(error["error"]["type"], "not_found_error");
 }
 
 TEST_F(AnthropicTest, CountsTheTokensOfThePrompt) {

@@ -260,6 +260,64 @@ TEST_F(OpenAiChatTest, ChoicesOfToolsAreRead) {
   EXPECT_FALSE(chat.has_parallel_tool_calls());
 }
 
+TEST_F(OpenAiChatTest, OnlyToolsThatAreAllowedAreOffered) {
+  json walk = kFunction;
+  walk["function"]["name"] = "walk";
+  const json name = {{"type", "function"}, {"function", {{"name", "walk"}}}};
+  const auto choice = [&](const char* mode) -> json {
+    return {{"tools", {kFunction, walk}},
+            {"tool_choice",
+             {{"type", "allowed_tools"},
+              {"allowed_tools", {{"mode", mode}, {"tools", {name}}}}}}};
+  };
+  const v1::Chat chat = Chat(choice("auto"));
+  ASSERT_EQ(chat.tools_size(), 1);
+  EXPECT_THAT(chat.tools(0), HasSubstr("walk"));
+  EXPECT_EQ(chat.tool_choice(), v1::Chat::TOOL_CHOICE_UNSPECIFIED);
+  EXPECT_EQ(Chat(choice("required")).tool_choice(),
+            v1::Chat::TOOL_CHOICE_REQUIRED);
+  // An error about the tool has its place in the request.
+  EXPECT_EQ(Failure(InvalidField("chat.tools[0].function.parameters",
+                                 "is bad"))["param"],
+            "tools[1].function.parameters");
+}
+
+TEST_F(OpenAiChatTest, PartsOfMessagesAreTexts) {
+  const auto chat = [this](const json& content) {
+    return Chat({{"messages",
+                  {{{"role", "user"}, {"content", "Hi"}},
+                   {{"role", "assistant"}, {"content", content}}}}})
+        .messages(1)
+        .content();
+  };
+  EXPECT_EQ(chat(json::array({{{"type", "refusal"}, {"refusal", "No."}}})),
+            "No.");
+  const auto file = [](const char* data) -> json {
+    return {{"type", "file"},
+            {"file", {{"filename", "a.txt"}, {"file_data", data}}}};
+  };
+  const json question = {{"type", "text"}, {"text", "What is it?"}};
+  EXPECT_EQ(chat(json::array(
+                {file("data:text/plain;charset=utf-8;base64,SGk="), question})),
+            "a.txt\n\nHi\n\nWhat is it?");
+  EXPECT_EQ(chat(json::array({file("SGk=")})), "a.txt\n\nHi\n\n");
+
+  const auto refused = [this](const json& part) {
+    return Refused(
+        {{"messages", {{{"role", "user"}, {"content", json::array({part})}}}}});
+  };
+  const std::string place = "messages[0].content[0].";
+  EXPECT_EQ(refused({{"type", "image_url"}}), place + "type");
+  EXPECT_EQ(refused(file("data:application/pdf;base64,SGk=")),
+            place + "file.file_data");
+  EXPECT_EQ(refused(file("data:text/plain,Hi")), place + "file.file_data");
+  EXPECT_EQ(refused(file("*")), place + "file.file_data");
+  EXPECT_EQ(refused(file("/w==")), place + "file.file_data");      // no UTF-8
+  EXPECT_EQ(refused(file("JVBERi0=")), place + "file.file_data");  // a PDF
+  EXPECT_EQ(refused({{"type", "file"}, {"file", {{"file_id", "f"}}}}),
+            place + "file.file_id");
+}
+
 TEST_F(OpenAiChatTest, RefusesByName) {
   const json tools = {kFunction};
   const auto tool = [](const json& more) {
@@ -290,8 +348,20 @@ TEST_F(OpenAiChatTest, RefusesByName) {
   EXPECT_EQ(Refused({{"tools", tools},
                      {"tool_choice",
                       {{"type", "allowed_tools"},
-                       {"allowed_tools", {{"mode", "auto"}}}}}},
-                    "allowed_tools"),
+                       {"allowed_tools", {{"mode", "auto"}}}}}}),
+            "tool_choice.allowed_tools.tools");
+  EXPECT_EQ(Refused({{"tools", tools},
+                     {"tool_choice",
+                      {{"type", "allowed_tools"},
+                       {"allowed_tools",
+                        {{"mode", "auto"},
+                         {"tools",
+                          {{{"type", "function"},
+                            {"function", {{"name", "walk"}}}}}}}}}}},
+                    "'walk'"),
+            "tool_choice.allowed_tools.tools[0]");
+  EXPECT_EQ(Refused({{"tools", tools}, {"tool_choice", {{"type", "custom"}}}},
+                    "custom"),
             "tool_choice.type");
   EXPECT_EQ(
       Refused({{"tools", tools}, {"tool_choice", {{"type", "function"}}}}),

@@ -191,6 +191,28 @@ TEST_F(OpenAiResponsesTest, InputIsATextOrItems) {
             "Short.");
 }
 
+TEST_F(OpenAiResponsesTest, FilesOfTextAreText) {
+  EXPECT_THAT(MessagesOf({{{"role", "user"},
+                           {"content",
+                            {{{"type", "input_file"},
+                              {"filename", "a.txt"},
+                              {"file_data", "data:text/plain;base64,SGk="}},
+                             {{"type", "input_text"}, {"text", "And?"}}}}}}),
+              ElementsAre("user: a.txt\n\nHi\n\nAnd?"));
+}
+
+TEST_F(OpenAiResponsesTest, OnlyToolsThatAreAllowedAreOffered) {
+  const v1::Chat chat =
+      ChatOf({{"tools", kTools},
+              {"tool_choice",
+               {{"type", "allowed_tools"},
+                {"mode", "required"},
+                {"tools", {{{"type", "function"}, {"name", "stop"}}}}}}});
+  ASSERT_EQ(chat.tools_size(), 1);
+  EXPECT_NE(chat.tools(0).find("stop"), std::string::npos);
+  EXPECT_EQ(chat.tool_choice(), v1::Chat::TOOL_CHOICE_REQUIRED);
+}
+
 TEST_F(OpenAiResponsesTest, ItemsOfOneAnswerAreOneMessage) {
   const json call = {{"type", "function_call"},
                      {"call_id", "c1"},
@@ -339,7 +361,12 @@ TEST_F(OpenAiResponsesTest, RefusalsNameTheMember) {
       {{{"input",
          {{{"role", "user"},
            {"content", {{{"type", "input_file"}, {"file_id", "f"}}}}}}}},
-       "input[0].content[0].type"},
+       "input[0].content[0].file_id"},
+      {{{"input",
+         {{{"role", "user"},
+           {"content",
+            {{{"type", "input_file"}, {"file_url", "http://a.example"}}}}}}}},
+       "input[0].content[0].file_url"},
       {{{"input", {{{"type", "item_reference"}, {"id", "msg_1"}}}}},
        "input[0]"},
       {{{"input", {{{"id", "msg_1"}}}}}, "input[0]"},

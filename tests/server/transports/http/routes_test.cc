@@ -164,8 +164,7 @@ TEST(RoutesTest, FindsPathsWithSlashesTooMany) {
 
 TEST(RoutesTest, PathsOfOtherServersAreAnsweredWithAdvice) {
   for (const auto& [path, advice] :
-       {std::pair("/detokenize", "/decode"), std::pair("/props", "/info"),
-        std::pair("/completion", "/v1/completions"),
+       {std::pair("/apply-template", "/v1/chat"), std::pair("/props", "/info"),
         std::pair("/healthz", "/health"),
         std::pair("/pipeline/text-generation", "fill-mask"),
         std::pair("/openai/v1/models", "begin with /v1")}) {
@@ -183,10 +182,21 @@ TEST(RoutesTest, ABodyTellsTheShape) {
       "documents");
   EXPECT_EQ(ChooseRoute(rerank, R"({"texts":["documents"]})", models).member,
             "");
+  const Route& tokenize = *FindRoute("POST", "/tokenize").route;
+  EXPECT_EQ(ChooseRoute(tokenize, R"({"prompt":"a"})", models).member,
+            "prompt");
+  EXPECT_EQ(ChooseRoute(tokenize, R"({"content":"a"})", models).member,
+            "content");
   const Route& embed = *FindRoute("POST", "/embed").route;
   EXPECT_EQ(&ChooseRoute(embed, R"({"documents":1})", models), &embed);
   const Route& root = *FindRoute("POST", "/").route;
   EXPECT_EQ(ChooseRoute(root, R"({"texts":[]})", models).rpc, Rpc::kRerank);
+  // TGI's clients send `stream`, whatever it is.
+  EXPECT_EQ(
+      ChooseRoute(root, R"({"inputs":"a","parameters":{},"stream":false})",
+                  models)
+          .rpc,
+      Rpc::kGenerate);
   const Route& chat = *FindRoute("POST", "/api/chat").route;
   EXPECT_EQ(ChooseRoute(chat, R"({"messages":[{}]})", models).rpc,
             Rpc::kGenerate);

@@ -159,6 +159,17 @@ struct BlockKeysDescription {
   bool operator==(const BlockKeysDescription&) const = default;
 };
 
+// Queries, keys and values of a source's global tokens ("Longformer", Beltagy et
+// al. 2020), shaped like the layer's own. Every query sees the global tokens
+// beside those near it. A global token's query is of this `query`, and sees all
+// tokens, by keys and values that these make. StackDescription::global_tokens
+// tells which tokens are global.
+struct GlobalAttentionDescription {
+  LinearTensors query, key, value;
+
+  bool operator==(const GlobalAttentionDescription&) const = default;
+};
+
 struct AttentionDescription {
   AttentionGeometry geometry;
   // Shapes: query [query_width, d_model], key and value [kv_width, d_model],
@@ -183,6 +194,8 @@ struct AttentionDescription {
   std::optional<NearHeadsDescription> near = std::nullopt;
   // Only in encoders with relative attention that is a bias.
   std::optional<BlockKeysDescription> blocks = std::nullopt;
+  // Only in encoders, in all layers or in none.
+  std::optional<GlobalAttentionDescription> global = std::nullopt;
 
   bool operator==(const AttentionDescription&) const = default;
 };

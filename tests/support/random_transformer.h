@@ -111,6 +111,7 @@ class RandomTransformer {
         std::nullopt;
     int block = 0;  // of keys of blocks, with kT5; 0: there are none
     bool bias_of_each_layer = false;  // of kT5, else layers share one
+    std::optional<GlobalTokens> global_tokens = std::nullopt;  // of encoders
     int near_width = 0;  // of heads beside attention; 0: there are none
     // The width of a narrower stream in each layer; 0: there is none. Queries
     // and keys may read another one, and values the layer's input.

@@ -149,6 +149,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"mbart", LoadMbart},
     {"megatron-bert", LoadMegatronBert},
     {"minimax_m2", LoadMiniMaxM2},
+    {"ministral", LoadMinistral},
     {"ministral3", LoadMinistral3},
     {"mistral", LoadMistral},
     {"mistral4", LoadMistral4},

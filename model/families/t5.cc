@@ -46,7 +46,8 @@ struct T5Options {
 
 // Reads "relu", "gated-gelu", "gated-silu"...: an activation, perhaps of a
 // gate. In Transformers, "gelu" means its tanh approximation here if there is a
-// gate.
+// gate. dense_act_fn and is_gated_act, which Transformers makes of it and saves
+// beside it, count more.
 Activation ReadFeedForward(ConfigReader* config, const std::string& usual,
                            bool* gated) {
   constexpr char kKey[] = "feed_forward_proj";
@@ -54,7 +55,13 @@ Activation ReadFeedForward(ConfigReader* config, const std::string& usual,
   const std::string text = config->Text(kKey).value_or(usual);
   *gated = text.starts_with(kGated);
   const std::string name = *gated ? text.substr(kGated.size()) : text;
-  if (*gated && name == "gelu") return Activation::kGeluTanh;
+  const bool tanh = *gated && name == "gelu";
+  *gated = config->Boolean("is_gated_act").value_or(*gated);
+  constexpr char kDense[] = "dense_act_fn";
+  if (config->Find(kDense).json != nullptr) {
+    return ReadActivation(config, kDense, Activation::kRelu);
+  }
+  if (tanh) return Activation::kGeluTanh;
   if (const auto activation = FindActivation(name)) return *activation;
   config->Report(kKey, config->Find(kKey),
                  "give \"relu\", \"gated-gelu\" or another activation by name");

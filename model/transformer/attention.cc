@@ -5,7 +5,8 @@
 //   q = W_q x, k = W_k x, v = W_v x     x of k and v may be a source's states
 //   q_h = R_i norm(q_h)                 with rotary position R of query i and
 //   k_g = R_j norm(k_g)                 of key j; norm only if the layer has
-//                                       it, and in some before R
+//                                       it, and in some before R; some
+//                                       layers limit q, k and v
 //   weights_h = softmax(scale * q_h K_g^T)   over the keys that a query sees,
 //                                       and the head's sink, which has no value
 //                                       (keys may be those of two sequences,
@@ -39,6 +40,12 @@ constexpr int kManyPieces = 4;
 constexpr size_t kCachedBytes = 4 << 20;
 // Key multiplications that justify another thread.
 constexpr double kLeastProducts = 16 << 10;
+
+// Limits x [n] to `most` on either side of 0, if that is above 0.
+void Clip(float most, int n, float* x) {
+  if (most <= 0) return;
+  for (int i = 0; i < n; ++i) x[i] = std::clamp(x[i], -most, most);
+}
 
 }  // namespace
 
@@ -147,12 +154,14 @@ absl::Status AttentionSublayer::Project(const AttentionTask& task, Rows* rows,
         }
         if (task.weights.value_norm.has_value())
           task.weights.value_norm->ApplyToHeads(kv_width, value);
+        Clip(geometry.clip, kv_width, value);
         PlaceQuery(task, row, query);
         const auto normalize = [&] {
           if (task.weights.key_norm.has_value())
             task.weights.key_norm->ApplyToHeads(kv_width, key);
         };
         if (!task.weights.norms_after_rotary) normalize();
+        Clip(geometry.clip, kv_width, key);
         task.turns->Apply(geometry, row, geometry.kv_heads, key);
         if (task.weights.norms_after_rotary) normalize();
         StoreKeyValue(task.tiles.shape, key, value, place.slot(),
@@ -180,6 +189,7 @@ void AttentionSublayer::PlaceQuery(const AttentionTask& task, int row,
       weights.query_norm->ApplyToHeads(geometry.query_width(), query);
   };
   if (!weights.norms_after_rotary) normalize();
+  Clip(geometry.clip, geometry.query_width(), query);
   task.turns->Apply(geometry, row, geometry.heads, query);
   if (weights.norms_after_rotary) normalize();
   task.turns->Grow(geometry, task.places[row].position, query);

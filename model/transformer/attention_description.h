@@ -72,6 +72,9 @@ struct AttentionGeometry {
   float scale = 1;  // multiplies q . k
   // If above 0, a scaled score s becomes soft_cap tanh(s / soft_cap) (Gemma 2).
   float soft_cap = 0;
+  // If above 0, normalized queries and keys, and values, are limited to so much
+  // on either side of 0, before rotary positions (OLMo, MPT).
+  float clip = 0;
   // A query sees the keys from `look_back` positions before its own to
   // `look_ahead` after it, where they exist. A decoder's causal self-attention
   // has look_ahead 0, a window of w keys has look_back w - 1, and

@@ -23,13 +23,14 @@ absl::Status CheckPlain(const AttentionDescription& attention) {
       attention.sinks == nullptr && !attention.value_norm.has_value() &&
       !attention.latent.has_value() && !attention.gate.has_value() &&
       !attention.near.has_value() && !attention.blocks.has_value() &&
-      !attention.global.has_value() && attention.geometry.reads < 0) {
+      !attention.global.has_value() && attention.geometry.clip == 0 &&
+      attention.geometry.reads < 0) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
       "rotary positions, norms of queries and keys, sinks, latents, gates, "
-      "heads of near tokens, keys of blocks and global tokens are not supported "
-      "in cross-attention or together with disentangled attention");
+      "heads of near tokens, keys of blocks, limits and global tokens are not "
+      "supported in cross-attention or together with disentangled attention");
 }
 
 absl::Status CheckHeads(const StackDescription& stack,
@@ -54,13 +55,13 @@ absl::Status CheckLatent(const AttentionDescription& attention) {
       geometry.look_ahead == 0 &&
       geometry.rotary != AttentionGeometry::kNoRotary &&
       attention.sinks == nullptr && !attention.gate.has_value() &&
-      std::ssize(latent.key_up) == geometry.heads &&
+      geometry.clip == 0 && std::ssize(latent.key_up) == geometry.heads &&
       std::ssize(latent.value_up) == geometry.heads) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
       "latent attention has one head of keys, which are the values, rotary "
-      "positions, and no sinks or gates, and sees no later token");
+      "positions, and no sinks, gates or limits, and sees no later token");
 }
 
 absl::Status CheckNear(const LayerDescription& layer) {

@@ -282,6 +282,7 @@ StackDescription RandomTransformer::Stack(int layers, bool causal,
       layer.self_attention.blocks = {shape_.block, Norm(shape_.d_model)};
     }
     geometry.soft_cap = shape_.soft_cap;
+    geometry.clip = shape_.clip;
     if (shape_.gated_attention) {
       layer.self_attention.gate =
           Linear(geometry.query_width(), shape_.d_model);

@@ -70,6 +70,7 @@ class RandomTransformer {
     bool own_head_norms = false;      // with factors of each head
     bool norms_after_rotary = false;  // else before it
     float soft_cap = 0;               // of scores in self-attention
+    float clip = 0;                   // of queries, keys and values there
     bool alibi = false;               // with a slope for each head
     bool parallel = false;            // attention and feed-forward
     float residual_factor = 1;

@@ -96,6 +96,13 @@ Matrix Turned(Matrix x, const StackDescription& stack,
   return x;
 }
 
+// The same limited, see AttentionGeometry::clip.
+Matrix Clipped(Matrix x, double most) {
+  if (most <= 0) return x;
+  for (double& value : x.data) value = std::clamp(value, -most, most);
+  return x;
+}
+
 // What attention compares: queries or keys, normalized and turned as the layer
 // does it.
 Matrix Placed(Matrix x, const StackDescription& stack,
@@ -106,8 +113,9 @@ Matrix Placed(Matrix x, const StackDescription& stack,
     return HeadsNormalized(Turned(std::move(x), stack, tensors.geometry), norm,
                            epsilon);
   }
-  return Turned(HeadsNormalized(std::move(x), norm, epsilon), stack,
-                tensors.geometry);
+  return Turned(Clipped(HeadsNormalized(std::move(x), norm, epsilon),
+                        tensors.geometry.clip),
+                stack, tensors.geometry);
 }
 
 // The queries with the factors of RotaryDescription::query_growth.
@@ -137,7 +145,9 @@ KeysValues MakeKeysValues(const Matrix& memory, const Matrix& values,
   return {numbers.KeyOrValue(Placed(plain, stack, tensors, tensors.key_norm),
                              heads, disentangled),
           numbers.KeyOrValue(
-              HeadsNormalized(value, tensors.value_norm, stack.norm_epsilon),
+              Clipped(HeadsNormalized(value, tensors.value_norm,
+                                      stack.norm_epsilon),
+                      tensors.geometry.clip),
               heads, disentangled)};
 }
 

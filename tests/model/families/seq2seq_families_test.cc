@@ -36,6 +36,23 @@ TEST(Seq2SeqFamiliesTest, ChecksSizesAndOptions) {
               ElementsAre(ErrorAt("relative_attention_num_buckets")));
 }
 
+// Transformers saves what it made of feed_forward_proj beside it, and reads that.
+TEST(Seq2SeqFamiliesTest, SavedActivationsCountMore) {
+  Folder folder("t5.generate");
+  folder.config["feed_forward_proj"] = "gated-gelu";
+  folder.config["dense_act_fn"] = "relu";
+  folder.config["is_gated_act"] = false;
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  EXPECT_EQ(folder.description.encoder->activation, Activation::kRelu);
+  EXPECT_FALSE(folder.description.encoder->layer[0].gate.has_value());
+  folder.config["dense_act_fn"] = "gelu";
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  EXPECT_EQ(folder.description.decoder->activation, Activation::kGelu);
+  folder.config["dense_act_fn"] = "mish2";
+  EXPECT_THAT(folder.LoadWithoutWeights(),
+              ElementsAre(ErrorAt("dense_act_fn")));
+}
+
 TEST(Seq2SeqFamiliesTest, ChecksLongAndMixedFamilies) {
   struct Case {
     const char* folder;

@@ -55,17 +55,18 @@ Activation ReadFeedForward(ConfigReader* config, const std::string& usual,
   const std::string text = config->Text(kKey).value_or(usual);
   *gated = text.starts_with(kGated);
   const std::string name = *gated ? text.substr(kGated.size()) : text;
-  const bool tanh = *gated && name == "gelu";
-  *gated = config->Boolean("is_gated_act").value_or(*gated);
-  constexpr char kDense[] = "dense_act_fn";
-  if (config->Find(kDense).json != nullptr) {
-    return ReadActivation(config, kDense, Activation::kRelu);
+  Activation activation = Activation::kRelu;
+  if (*gated && name == "gelu") {
+    activation = Activation::kGeluTanh;
+  } else if (const auto found = FindActivation(name)) {
+    activation = *found;
+  } else {
+    config->Report(kKey, config->Find(kKey),
+                   "give \"relu\", \"gated-gelu\" or another activation by "
+                   "name");
   }
-  if (tanh) return Activation::kGeluTanh;
-  if (const auto activation = FindActivation(name)) return *activation;
-  config->Report(kKey, config->Find(kKey),
-                 "give \"relu\", \"gated-gelu\" or another activation by name");
-  return Activation::kRelu;
+  *gated = config->Boolean("is_gated_act").value_or(*gated);
+  return ReadActivation(config, "dense_act_fn", activation);
 }
 
 // Reads what LongT5's encoder sees.

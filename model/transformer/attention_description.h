@@ -162,8 +162,8 @@ struct BlockKeysDescription {
   bool operator==(const BlockKeysDescription&) const = default;
 };
 
-// Queries, keys and values of a source's global tokens ("Longformer", Beltagy et
-// al. 2020), shaped like the layer's own. Every query sees the global tokens
+// Queries, keys and values of a source's global tokens ("Longformer", Beltagy
+// et al. 2020), shaped like the layer's own. Every query sees the global tokens
 // beside those near it. A global token's query is of this `query`, and sees all
 // tokens, by keys and values that these make. StackDescription::global_tokens
 // tells which tokens are global.

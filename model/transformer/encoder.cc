@@ -149,9 +149,9 @@ void Encoder::Arrange(std::span<SourceState* const> sources) {
     groups_.push_back({.first = first,
                        .rows = tokens,
                        .keys = tokens - source.input.unattended});
-    groups_.back().global = std::min(
-        CountGlobal(stack_.global_tokens, source.input.ids),
-        groups_.back().keys);
+    groups_.back().global =
+        std::min(CountGlobal(stack_.global_tokens, source.input.ids),
+                 groups_.back().keys);
     if (source.options.attention) {
       maps_.emplace_back(source.options.selection,
                          static_cast<int>(stack_.layers.size()), stack_.heads,

@@ -19,9 +19,7 @@ class GlobalKeys {
   // Returns how many tokens of the row's source are global. If there are none,
   // nothing reads the row's global keys.
   int tokens(int row) const { return tokens_[row]; }
-  char* tile(int block) const {
-    return tiles_.data() + block * tile_bytes_;
-  }
+  char* tile(int block) const { return tiles_.data() + block * tile_bytes_; }
 
  private:
   std::vector<int> tokens_;  // [rows]

@@ -144,11 +144,10 @@ KeysValues MakeKeysValues(const Matrix& memory, const Matrix& values,
                            : numbers.Product(values, tensors.value);
   return {numbers.KeyOrValue(Placed(plain, stack, tensors, tensors.key_norm),
                              heads, disentangled),
-          numbers.KeyOrValue(
-              Clipped(HeadsNormalized(value, tensors.value_norm,
-                                      stack.norm_epsilon),
-                      tensors.geometry.clip),
-              heads, disentangled)};
+          numbers.KeyOrValue(Clipped(HeadsNormalized(value, tensors.value_norm,
+                                                     stack.norm_epsilon),
+                                     tensors.geometry.clip),
+                             heads, disentangled)};
 }
 
 // What NearHeadsDescription describes, [tokens, query_width].
@@ -213,8 +212,7 @@ Matrix GlobalAttention(const Matrix& x, int count,
         for (int d = 0; d < size; ++d) {
           weights[j] += query.row(i)[begin + d] * key.row(j)[kv + d];
         }
-        weights[j] =
-            SoftCapped(weights[j] * geometry.scale, geometry.soft_cap);
+        weights[j] = SoftCapped(weights[j] * geometry.scale, geometry.soft_cap);
       }
       const double most = *std::max_element(weights.begin(), weights.end());
       double sum = 0;
@@ -372,9 +370,8 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
     }
   }
   if (global > 0) {
-    const Matrix first =
-        GlobalAttention(x, global, geometry, *tensors.global, numbers,
-                        maps->data() + first_map);
+    const Matrix first = GlobalAttention(x, global, geometry, *tensors.global,
+                                         numbers, maps->data() + first_map);
     std::copy(first.data.begin(), first.data.end(), joined.data.begin());
   }
   if (tensors.gate) {

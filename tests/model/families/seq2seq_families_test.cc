@@ -36,7 +36,8 @@ TEST(Seq2SeqFamiliesTest, ChecksSizesAndOptions) {
               ElementsAre(ErrorAt("relative_attention_num_buckets")));
 }
 
-// Transformers saves what it made of feed_forward_proj beside it, and reads that.
+// Transformers saves what it made of feed_forward_proj beside it, and reads
+// that.
 TEST(Seq2SeqFamiliesTest, SavedActivationsCountMore) {
   Folder folder("t5.generate");
   folder.config["feed_forward_proj"] = "gated-gelu";

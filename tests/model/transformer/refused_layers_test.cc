@@ -56,12 +56,12 @@ TEST(RefusedLayersTest, PartsOfEncodersInDecoders) {
                 layer->self_attention.blocks.emplace().size = 3;
               }),
               IsError(absl::StatusCode::kInvalidArgument, "keys of blocks"));
-  EXPECT_THAT(status([](LayerDescription* layer) {
-                AttentionDescription& attention = layer->self_attention;
-                attention.global = {attention.query, attention.key,
-                                    attention.value};
-              }),
-              IsError(absl::StatusCode::kInvalidArgument, "global tokens"));
+  EXPECT_THAT(
+      status([](LayerDescription* layer) {
+        AttentionDescription& attention = layer->self_attention;
+        attention.global = {attention.query, attention.key, attention.value};
+      }),
+      IsError(absl::StatusCode::kInvalidArgument, "global tokens"));
   EXPECT_THAT(status([](LayerDescription* layer) {
                 layer->bottleneck.emplace().width = 16;
               }),

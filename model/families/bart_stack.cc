@@ -14,6 +14,7 @@
 #include "model/families/decoder_stack.h"
 #include "model/families/encoder_head.h"
 #include "model/families/sizes.h"
+#include "model/families/windowed_attention.h"
 
 namespace trivium {
 namespace {
@@ -52,40 +53,16 @@ StackDescription ReadStack(const BartOptions& options, const std::string& side,
   return stack;
 }
 
-// Returns how many tokens each of the encoder's layers sees on either side:
-// half of attention_window, which is a number or a list of one for each layer.
-std::vector<int> ReadWindows(ConfigReader* config, int layers) {
-  constexpr char kKey[] = "attention_window";
-  const size_t reported = config->problems()->size();
-  const ConfigReader::Layer given = config->Find(kKey);
-  std::vector<int> windows;
-  if (given.json != nullptr && given.json->is_array()) {
-    windows = config->Integers(kKey, 2, kMaxPositions);
-  } else {
-    windows.assign(layers,
-                   config->Integer(kKey, 2, kMaxPositions).value_or(512));
-  }
-  const bool odd = std::any_of(windows.begin(), windows.end(),
-                               [](int window) { return window % 2 != 0; });
-  if (config->problems()->size() == reported &&
-      (odd || windows.size() != static_cast<size_t>(layers))) {
-    config->Report(kKey, given,
-                   fmt::format("give an even number, or one for each of {} "
-                               "layers",
-                               layers));
-  }
-  for (int& window : windows) window /= 2;
-  return windows;
-}
-
 AttentionDescription ReadWindowedAttention(TensorReader* tensors,
                                            const std::string& name, int d_model,
                                            const AttentionGeometry& geometry) {
   const std::string parts = name + ".longformer_self_attn.";
-  return {geometry, tensors->Linear(parts + "query", d_model, d_model),
-          tensors->Linear(parts + "key", d_model, d_model),
-          tensors->Linear(parts + "value", d_model, d_model),
-          tensors->Linear(name + ".output", d_model, d_model)};
+  return {.geometry = geometry,
+          .query = tensors->Linear(parts + "query", d_model, d_model),
+          .key = tensors->Linear(parts + "key", d_model, d_model),
+          .value = tensors->Linear(parts + "value", d_model, d_model),
+          .output = tensors->Linear(name + ".output", d_model, d_model),
+          .global = ReadGlobalAttention(parts, d_model, tensors)};
 }
 
 AttentionDescription ReadAttention(TensorReader* tensors,
@@ -245,7 +222,9 @@ BartParts ReadParts(const BartOptions& options, ConfigReader* config,
                     const TransformerDescription& description) {
   const int encoder_layers = description.encoder->layers;
   BartParts parts;
-  if (options.windows) parts.windows = ReadWindows(config, encoder_layers);
+  if (options.windows) {
+    parts.windows = ReadAttentionWindows(config, encoder_layers);
+  }
   if (options.experts) {
     parts.experts =
         ReadBartExperts(config, encoder_layers + description.decoder->layers);
@@ -278,6 +257,7 @@ void ReadTensors(const BartOptions& options, const BartParts& parts,
     }
     ReadLayers(side, options, parts, tensors, stack);
   }
+  if (options.windows) description->encoder->global_tokens.emplace();
 }
 
 }  // namespace

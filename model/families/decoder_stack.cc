@@ -212,4 +212,8 @@ std::vector<float> AlibiSlopes(int heads, float scale) {
   return slopes;
 }
 
+float ReadClip(ConfigReader* config) {
+  return static_cast<float>(config->Real("clip_qkv", 1e-6, 1e6).value_or(0));
+}
+
 }  // namespace trivium

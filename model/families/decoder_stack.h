@@ -92,6 +92,9 @@ void ReadFeedForward(TensorReader* tensors, const std::string& up,
 // power's added (Press et al. 2022).
 std::vector<float> AlibiSlopes(int heads, float scale);
 
+// Returns AttentionGeometry::clip, which is clip_qkv (OLMo, OLMoE, MPT).
+float ReadClip(ConfigReader* config);
+
 }  // namespace trivium
 
 #endif  // TRIVIUM_MODEL_FAMILIES_DECODER_STACK_H_

@@ -86,10 +86,10 @@ FamilyModel LoadLlama(const nlohmann::json& json, const Weights* weights,
 
 namespace {
 
-// Reads Mistral's layers, which all have a window or none.
+// Reads Mistral's layers, which all have a window or none unless `mixed`.
 FamilyModel LoadMistralLike(const nlohmann::json& json, const Weights* weights,
                             const LlamaKeys& keys, const RotaryDefaults& rotary,
-                            int usual_window, Problems* problems) {
+                            int usual_window, bool mixed, Problems* problems) {
   LlamaFamily family(json, weights, problems, keys);
   ConfigReader* const config = family.config();
   family.model.generation_defaults = {{"bos_token_id", 1}, {"eos_token_id", 2}};
@@ -99,13 +99,14 @@ FamilyModel LoadMistralLike(const nlohmann::json& json, const Weights* weights,
   if (!json.contains("sliding_window")) window = usual_window;
   window = config->Integer("sliding_window", 1, kMaxPositions).value_or(window);
   const std::vector<bool> all(family.decoder.layers, window > 0);
-  if (ReadLayerTypes(config, all) != all) {
+  const std::vector<bool> slides = ReadLayerTypes(config, all);
+  if (!mixed && slides != all) {
     config->Report("layer_types", config->Find("layer_types"),
                    "layers of this family are alike: with a window, if "
                    "sliding_window is given, or without");
   }
   const std::vector<AttentionGeometry> geometries =
-      SlidingGeometries(config, family.geometry, window, all);
+      SlidingGeometries(config, family.geometry, window, slides);
   return family.ReadModel({}, geometries, /*tied_by_default=*/false);
 }
 
@@ -114,7 +115,13 @@ FamilyModel LoadMistralLike(const nlohmann::json& json, const Weights* weights,
 FamilyModel LoadMistral(const nlohmann::json& json, const Weights* weights,
                         Problems* problems) {
   return LoadMistralLike(json, weights, {.kv_heads = 8}, {},
-                         /*usual_window=*/4096, problems);
+                         /*usual_window=*/4096, /*mixed=*/false, problems);
+}
+
+FamilyModel LoadMinistral(const nlohmann::json& json, const Weights* weights,
+                          Problems* problems) {
+  return LoadMistralLike(json, weights, {.kv_heads = 8}, {},
+                         /*usual_window=*/4096, /*mixed=*/true, problems);
 }
 
 FamilyModel LoadMinistral3(const nlohmann::json& json, const Weights* weights,
@@ -123,7 +130,7 @@ FamilyModel LoadMinistral3(const nlohmann::json& json, const Weights* weights,
       json, weights, {.head_size = 128, .kv_heads = 8, .epsilon = 1e-5},
       {.theta = 1e6,
        .keys = {"llama_4_scaling_beta", "max_position_embeddings"}},
-      /*usual_window=*/0, problems);
+      /*usual_window=*/0, /*mixed=*/false, problems);
 }
 
 }  // namespace trivium

@@ -10,6 +10,9 @@ FamilyModel LoadLlama(const nlohmann::json& config, const Weights* weights,
                       Problems* problems);
 FamilyModel LoadMistral(const nlohmann::json& config, const Weights* weights,
                         Problems* problems);
+// MinistralForCausalLM: layers with and without the window.
+FamilyModel LoadMinistral(const nlohmann::json& config, const Weights* weights,
+                          Problems* problems);
 // Ministral3ForCausalLM (Mistral AI 2025): its queries grow with the position.
 FamilyModel LoadMinistral3(const nlohmann::json& config, const Weights* weights,
                            Problems* problems);

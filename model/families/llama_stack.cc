@@ -141,16 +141,6 @@ int ReadSwitchedWindow(ConfigReader* config, int usual) {
   return used ? window : 0;
 }
 
-void RefuseClippedAttention(ConfigReader* config) {
-  constexpr char kKey[] = "clip_qkv";
-  const ConfigReader::Layer clip = config->Find(kKey);
-  if (clip.json == nullptr) return;
-  config->Report(kKey, clip,
-                 "this server runs this family without limits of "
-                 "queries, keys and values; only null is "
-                 "supported");
-}
-
 namespace {
 
 NormTensors ReadNorm(TensorReader* tensors, const std::string& name, int size,

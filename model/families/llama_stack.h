@@ -75,9 +75,6 @@ std::vector<AttentionGeometry> SlidingGeometries(
 // is true, else 0.
 int ReadSwitchedWindow(ConfigReader* config, int usual);
 
-// Refuses clip_qkv, which limits queries, keys and values (OLMo, OLMoE).
-void RefuseClippedAttention(ConfigReader* config);
-
 // The names of a layer's norms; empty: there is none. By default there is one
 // before each sublayer.
 struct LlamaNorms {

@@ -28,11 +28,10 @@ void ReadAttentionConfig(ConfigReader* config, AttentionGeometry* geometry) {
   RequireBoolean(&reader, "alibi", true);
   RequireBoolean(&reader, "prefix_lm", false);
   RequireBoolean(&reader, "qk_ln", false);
-  for (const char* key : {"clip_qkv", "kv_n_heads"}) {
-    const ConfigReader::Layer value = reader.Find(key);
-    if (value.json != nullptr) {
-      reader.Report(key, value, "only null is supported");
-    }
+  geometry->clip = ReadClip(&reader);
+  constexpr char kKvHeads[] = "kv_n_heads";
+  if (const auto heads = reader.Find(kKvHeads); heads.json != nullptr) {
+    reader.Report(kKvHeads, heads, "only null is supported");
   }
   const ConfigReader::Layer kind = reader.Find("attn_type");
   if (kind.json != nullptr && *kind.json != "multihead_attention") {

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "model/families/decoder_stack.h"
 #include "model/families/layer_rotaries.h"
 #include "model/families/llama_family.h"
 #include "model/families/llama_stack.h"
@@ -52,7 +53,7 @@ FamilyModel LoadOlmo1(const nlohmann::json& json, const Weights* weights,
   family.model.generation_defaults = {{"eos_token_id", 50279},
                                       {"pad_token_id", 1}};
   family.ReadRotary(/*usual_theta=*/10000);
-  RefuseClippedAttention(config);
+  family.geometry.clip = ReadClip(config);
   LlamaTensors has = {.bare_norms = true,
                       .norm_kind = NormTensors::Kind::kLayer};
   has.attention_bias = has.output_bias =

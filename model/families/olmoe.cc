@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "model/families/decoder_stack.h"
 #include "model/families/experts.h"
 #include "model/families/llama_family.h"
 #include "model/families/llama_stack.h"
@@ -15,7 +16,7 @@ FamilyModel LoadOlmoe(const nlohmann::json& json, const Weights* weights,
   family.model.generation_defaults = {{"eos_token_id", 50279},
                                       {"pad_token_id", 1}};
   family.ReadRotary(/*usual_theta=*/10000);
-  RefuseClippedAttention(config);
+  family.geometry.clip = ReadClip(config);
   const ExpertCounts counts = ReadExpertCounts(
       config, ExpertCountKey(config, "num_experts"), {.all = 64, .chosen = 8});
   const bool over_all = !config->Boolean("norm_topk_prob").value_or(false);

@@ -38,6 +38,7 @@
 #include "model/families/hunyuan.h"
 #include "model/families/lfm2.h"
 #include "model/families/llama.h"
+#include "model/families/longformer.h"
 #include "model/families/mamba.h"
 #include "model/families/mamba2.h"
 #include "model/families/marian.h"
@@ -139,6 +140,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"lfm2_moe", LoadLfm2Moe},
     {"llama", LoadLlama},
     {"llama_bidirec", LoadLlama},
+    {"longformer", LoadLongformer},
     {"longt5", LoadLongT5},
     {"m2m_100", LoadM2m100},
     {"mamba", LoadMamba},
@@ -147,6 +149,7 @@ constexpr std::pair<std::string_view, FamilyLoader> kFamilies[] = {
     {"mbart", LoadMbart},
     {"megatron-bert", LoadMegatronBert},
     {"minimax_m2", LoadMiniMaxM2},
+    {"ministral", LoadMinistral},
     {"ministral3", LoadMinistral3},
     {"mistral", LoadMistral},
     {"mistral4", LoadMistral4},

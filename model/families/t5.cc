@@ -46,7 +46,8 @@ struct T5Options {
 
 // Reads "relu", "gated-gelu", "gated-silu"...: an activation, perhaps of a
 // gate. In Transformers, "gelu" means its tanh approximation here if there is a
-// gate.
+// gate. dense_act_fn and is_gated_act, which Transformers makes of it and saves
+// beside it, count more.
 Activation ReadFeedForward(ConfigReader* config, const std::string& usual,
                            bool* gated) {
   constexpr char kKey[] = "feed_forward_proj";
@@ -54,11 +55,18 @@ Activation ReadFeedForward(ConfigReader* config, const std::string& usual,
   const std::string text = config->Text(kKey).value_or(usual);
   *gated = text.starts_with(kGated);
   const std::string name = *gated ? text.substr(kGated.size()) : text;
-  if (*gated && name == "gelu") return Activation::kGeluTanh;
-  if (const auto activation = FindActivation(name)) return *activation;
-  config->Report(kKey, config->Find(kKey),
-                 "give \"relu\", \"gated-gelu\" or another activation by name");
-  return Activation::kRelu;
+  Activation activation = Activation::kRelu;
+  if (*gated && name == "gelu") {
+    activation = Activation::kGeluTanh;
+  } else if (const auto found = FindActivation(name)) {
+    activation = *found;
+  } else {
+    config->Report(kKey, config->Find(kKey),
+                   "give \"relu\", \"gated-gelu\" or another activation by "
+                   "name");
+  }
+  *gated = config->Boolean("is_gated_act").value_or(*gated);
+  return ReadActivation(config, "dense_act_fn", activation);
 }
 
 // Reads what LongT5's encoder sees.

@@ -133,7 +133,7 @@ void DescribeOlmo(ConfigMaker* maker) {
     maker->Refuse("attention.layer_norm_epsilon", "it must be 1e-5");
   }
   if (maker->Number("attention.clamp_kqv", 0) != 0) {
-    maker->Refuse("attention.clamp_kqv", "limits are not supported");
+    maker->Copy("clip_qkv", "attention.clamp_kqv");
   }
 }
 

@@ -109,6 +109,10 @@ class LayerMatrices {
       Add(attention.near->weights);
       Add(attention.near->value);
     }
+    if (attention.global) {
+      const auto& [query, key, value] = *attention.global;
+      for (const auto* linear : {&query, &key, &value}) Add(*linear);
+    }
   }
   void Add(const MixerDescription& mixer) {
     Add(mixer.gate);

@@ -5,10 +5,12 @@
 //   q = W_q x, k = W_k x, v = W_v x     x of k and v may be a source's states
 //   q_h = R_i norm(q_h)                 with rotary position R of query i and
 //   k_g = R_j norm(k_g)                 of key j; norm only if the layer has
-//                                       it, and in some before R
+//                                       it, and in some before R; some
+//                                       layers limit q, k and v
 //   weights_h = softmax(scale * q_h K_g^T)   over the keys that a query sees,
 //                                       and the head's sink, which has no value
-//                                       (keys may be those of two sequences)
+//                                       (keys may be those of two sequences,
+//                                       or global tokens and those near)
 //   y = W_o [weights_1 V, weights_2 V, ...]
 //
 // ("Attention Is All You Need", Vaswani et al. 2017). The products process the
@@ -38,6 +40,12 @@ constexpr int kManyPieces = 4;
 constexpr size_t kCachedBytes = 4 << 20;
 // Key multiplications that justify another thread.
 constexpr double kLeastProducts = 16 << 10;
+
+// Limits x [n] to `most` on either side of 0, if that is above 0.
+void Clip(float most, int n, float* x) {
+  if (most <= 0) return;
+  for (int i = 0; i < n; ++i) x[i] = std::clamp(x[i], -most, most);
+}
 
 }  // namespace
 
@@ -103,6 +111,7 @@ absl::Status AttentionSublayer::Project(const AttentionTask& task, Rows* rows,
           ? gates_.Reserve(static_cast<size_t>(rows->rows()) * width)
           : nullptr;
   if (task.weights.near.has_value()) near_.Resize(task, rows->rows());
+  if (task.weights.global) global_.Resize(task);
   return projection.Forward(
       rows->input, rows->rows(), workspace,
       [&](int row, const auto& product, float* key) {
@@ -137,22 +146,33 @@ absl::Status AttentionSublayer::Project(const AttentionTask& task, Rows* rows,
         if (task.weights.gated) {
           FinishRow(product.Columns(read, width),
                     gates + static_cast<size_t>(row) * width);
+          read += width;
         }
         if (task.weights.near.has_value()) {
           FinishRow(product.Columns(read, width), near_.value(row));
+          read += width;
         }
         if (task.weights.value_norm.has_value())
           task.weights.value_norm->ApplyToHeads(kv_width, value);
+        Clip(geometry.clip, kv_width, value);
         PlaceQuery(task, row, query);
         const auto normalize = [&] {
           if (task.weights.key_norm.has_value())
             task.weights.key_norm->ApplyToHeads(kv_width, key);
         };
         if (!task.weights.norms_after_rotary) normalize();
+        Clip(geometry.clip, kv_width, key);
         task.turns->Apply(geometry, row, geometry.kv_heads, key);
         if (task.weights.norms_after_rotary) normalize();
         StoreKeyValue(task.tiles.shape, key, value, place.slot(),
                       task.tiles[place.block]);
+        if (!task.weights.global || global_.tokens(row) == 0) return;
+        if (place.position < global_.tokens(row)) {
+          FinishRow(product.Columns(read, width), query);
+        }
+        FinishRow(product.Columns(read + width, 2 * kv_width), key);
+        StoreKeyValue(task.tiles.shape, key, value, place.slot(),
+                      global_.tile(place.block));
       },
       [&](int row) {
         return !store || task.places[row].slot() % kSlotsTogether == 0 ||
@@ -169,6 +189,7 @@ void AttentionSublayer::PlaceQuery(const AttentionTask& task, int row,
       weights.query_norm->ApplyToHeads(geometry.query_width(), query);
   };
   if (!weights.norms_after_rotary) normalize();
+  Clip(geometry.clip, geometry.query_width(), query);
   task.turns->Apply(geometry, row, geometry.heads, query);
   if (weights.norms_after_rotary) normalize();
   task.turns->Grow(geometry, task.places[row].position, query);
@@ -177,11 +198,15 @@ void AttentionSublayer::PlaceQuery(const AttentionTask& task, int row,
 void AttentionSublayer::ListPieces(const AttentionTask& task) {
   pieces_.clear();
   for (size_t i = 0; i < task.groups.size(); ++i) {
-    const int rows = task.groups[i].rows;
-    const int most = task.in_tiles() ? kQueriesAtOnce : rows;
-    for (int first = 0; first < rows; first += most) {
-      pieces_.push_back({i, first, std::min(most, rows - first)});
-    }
+    const auto add = [&](int begin, int end) {
+      const int most = task.in_tiles() ? kQueriesAtOnce : end - begin;
+      for (int first = begin; first < end; first += most) {
+        pieces_.push_back({i, first, std::min(most, end - first)});
+      }
+    };
+    // Queries of global tokens read other keys than the rest.
+    add(0, task.groups[i].global);
+    add(task.groups[i].global, task.groups[i].rows);
   }
 }
 
@@ -271,9 +296,11 @@ void AttentionSublayer::Attend(const AttentionTask& task, const Piece& piece,
                                Scratch* scratch) {
   const AttentionGroup& group = task.groups[piece.group];
   const AttentionGeometry& geometry = task.weights.geometry;
+  const bool global = piece.first < group.global;
   scratch->tiles.clear();
   for (int b = 0; b * kTileTokens < group.keys; ++b) {
-    scratch->tiles.push_back(task.tiles[group.blocks[b]]);
+    scratch->tiles.push_back(global ? global_.tile(group.blocks[b])
+                                    : task.tiles[group.blocks[b]]);
   }
   float* query = query_.data() + (group.first + piece.first) * stride_;
   // A call has all query heads of its heads of keys; of latent attention, of
@@ -300,6 +327,16 @@ void AttentionSublayer::Attend(const AttentionTask& task, const Piece& piece,
       .out_stride = stride_};
   if (task.weights.blocks.has_value() || task.weights.merged) {
     return AttendToJoined(piece, task, call, scratch);
+  }
+  if (global) {
+    call.look_back = call.look_ahead = kAllKeys;
+  } else if (group.global > 0) {
+    // The window of the last query is the farthest from the global tokens.
+    const int last = call.position + call.queries - 1;
+    if (last - std::min(last, call.look_back) > group.global) {
+      return AttendToJoined(piece, task, call, scratch);
+    }
+    call.look_back = kAllKeys;
   }
   if (task.relative != nullptr) {
     call.bias = task.relative->bias(task.layer);
@@ -335,9 +372,9 @@ void AttentionSublayer::AttendToJoined(const Piece& piece,
   for (int q = 0; q < piece.queries; ++q) {
     const int position = group.position + piece.first + q;
     const NearKeys near =
-        task.weights.merged
-            ? JoinSource(task, group, position, joined, &call)
-            : blocks_.Prepare(task, piece.group, position, joined, &call);
+        task.weights.blocks.has_value()
+            ? blocks_.Prepare(task, piece.group, position, joined, &call)
+            : JoinOthers(task, group, position, joined, &call);
     const size_t padded = PaddedKeys(call.keys);
     if (group.maps != nullptr || group.source_maps != nullptr) {
       call.weights = scratch->kept.Reserve(geometry.heads * padded);
@@ -358,6 +395,7 @@ void AttentionSublayer::AttendToJoined(const Piece& piece,
       const float* const weights = call.weights + head * padded;
       if (float* const to = row(group.maps, head); to != nullptr) {
         std::fill_n(to, group.keys, 0.0f);
+        std::copy_n(weights, group.global, to);
         std::copy_n(weights + near.place, near.end - near.begin,
                     to + near.begin);
       }
@@ -368,17 +406,20 @@ void AttentionSublayer::AttendToJoined(const Piece& piece,
   }
 }
 
-NearKeys AttentionSublayer::JoinSource(const AttentionTask& task,
+NearKeys AttentionSublayer::JoinOthers(const AttentionTask& task,
                                        const AttentionGroup& group,
                                        int position, JoinedKeys* joined,
                                        AttentionCall* call) {
+  const bool own = !task.weights.merged;
+  const int others = own ? group.global : group.source_keys;
+  const int* const blocks = own ? group.blocks : group.source_blocks;
   joined->tiles.clear();
-  for (int b = 0; b * kTileTokens < group.source_keys; ++b) {
-    joined->tiles.push_back(task.tiles[group.source_blocks[b]]);
+  for (int b = 0; b * kTileTokens < others; ++b) {
+    joined->tiles.push_back(task.tiles[blocks[b]]);
   }
-  const NearKeys near = joined->Join(task, group, position, call);
+  const NearKeys near = joined->Join(task, group, position, own, call);
   float* const bias = joined->HideKeys(/*heads=*/1, call);
-  std::fill_n(bias, group.source_keys, 0.0f);
+  std::fill_n(bias, others, 0.0f);
   std::fill_n(bias + near.place, near.end - near.begin, 0.0f);
   return near;
 }

@@ -10,6 +10,7 @@
 #include "model/kernels/buffer.h"
 #include "model/transformer/attention_maps.h"
 #include "model/transformer/block_keys.h"
+#include "model/transformer/global_keys.h"
 #include "model/transformer/head_tap.h"
 #include "model/transformer/joined_keys.h"
 #include "model/transformer/kv_cache.h"
@@ -42,6 +43,9 @@ struct AttentionGroup {
   const int* source_blocks = nullptr;
   int source_keys = 0;
   const AttentionMaps* source_maps = nullptr;
+  // The sequence's first tokens that are global, of a whole source; only if
+  // Attention::global.
+  int global = 0;
 };
 
 // A row's position in its sequence and the block that receives its key and
@@ -127,12 +131,13 @@ class AttentionSublayer {
   // null; its first keys are prefetched.
   void Attend(const AttentionTask& task, const Piece& piece, Heads heads,
               const Piece* next, Scratch* scratch);
-  // Does the same for queries that see blocks or a source, too, one by one.
+  // Does the same for queries that see blocks, a source or global tokens, too,
+  // one by one.
   void AttendToJoined(const Piece& piece, const AttentionTask& task,
                       AttentionCall call, Scratch* scratch) const;
   // Sets the keys of a call of one query, that of `position`, which sees a
-  // source's keys, too.
-  static NearKeys JoinSource(const AttentionTask& task,
+  // source's keys or global tokens, too.
+  static NearKeys JoinOthers(const AttentionTask& task,
                              const AttentionGroup& group, int position,
                              JoinedKeys* joined, AttentionCall* call);
   // Copies what `call`, the one of `piece`, has written to its weights and
@@ -148,6 +153,7 @@ class AttentionSublayer {
   LatentProducts latent_;
   NearHeadsRunner near_;
   BlockKeysRunner blocks_;
+  GlobalKeys global_;
   HeadTap tap_;
   size_t stride_ = 0;    // floats between rows of query_
   Buffer<float> query_;  // [rows, stride_]

@@ -72,6 +72,9 @@ struct AttentionGeometry {
   float scale = 1;  // multiplies q . k
   // If above 0, a scaled score s becomes soft_cap tanh(s / soft_cap) (Gemma 2).
   float soft_cap = 0;
+  // If above 0, normalized queries and keys, and values, are limited to so much
+  // on either side of 0, before rotary positions (OLMo, MPT).
+  float clip = 0;
   // A query sees the keys from `look_back` positions before its own to
   // `look_ahead` after it, where they exist. A decoder's causal self-attention
   // has look_ahead 0, a window of w keys has look_back w - 1, and
@@ -159,6 +162,17 @@ struct BlockKeysDescription {
   bool operator==(const BlockKeysDescription&) const = default;
 };
 
+// Queries, keys and values of a source's global tokens ("Longformer", Beltagy
+// et al. 2020), shaped like the layer's own. Every query sees the global tokens
+// beside those near it. A global token's query is of this `query`, and sees all
+// tokens, by keys and values that these make. StackDescription::global_tokens
+// tells which tokens are global.
+struct GlobalAttentionDescription {
+  LinearTensors query, key, value;
+
+  bool operator==(const GlobalAttentionDescription&) const = default;
+};
+
 struct AttentionDescription {
   AttentionGeometry geometry;
   // Shapes: query [query_width, d_model], key and value [kv_width, d_model],
@@ -183,6 +197,8 @@ struct AttentionDescription {
   std::optional<NearHeadsDescription> near = std::nullopt;
   // Only in encoders with relative attention that is a bias.
   std::optional<BlockKeysDescription> blocks = std::nullopt;
+  // Only in encoders, in all layers or in none.
+  std::optional<GlobalAttentionDescription> global = std::nullopt;
 
   bool operator==(const AttentionDescription&) const = default;
 };

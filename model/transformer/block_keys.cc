@@ -79,7 +79,8 @@ NearKeys BlockKeysRunner::Prepare(const AttentionTask& task, size_t group,
   for (int i = 0; i < PaddedKeys(blocks) / kTileTokens; ++i) {
     joined->tiles.push_back(tiles_.data() + (first_tile + i) * tile_bytes_);
   }
-  const NearKeys near = joined->Join(task, task.groups[group], position, call);
+  const NearKeys near = joined->Join(task, task.groups[group], position,
+                                     /*own=*/false, call);
   const int own = std::min(position / task.weights.blocks->size, blocks - 1);
   float* const bias = joined->HideKeys(geometry.heads, call);
   const int sharing = geometry.heads / geometry.kv_heads;

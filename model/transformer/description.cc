@@ -44,7 +44,7 @@ struct Visitor {
   void ForEach(const AttentionDescription& description) const {
     const auto& [geometry, query, key, value, output, query_norm, key_norm,
                  norms_after_rotary, sinks, value_norm, latent, gate, near,
-                 blocks] = description;
+                 blocks, global] = description;
     for (const auto* linear : {&query, &key, &value, &output}) {
       ForEach(*linear);
     }
@@ -56,6 +56,12 @@ struct Visitor {
     ForEach(gate);
     ForEach(near);
     if (blocks.has_value()) ForEach(blocks->norm);
+    ForEach(global);
+  }
+
+  void ForEach(const GlobalAttentionDescription& description) const {
+    const auto& [query, key, value] = description;
+    for (const auto* linear : {&query, &key, &value}) ForEach(*linear);
   }
 
   void ForEach(const NearHeadsDescription& description) const {
@@ -213,9 +219,9 @@ struct Visitor {
     const auto& [layers, d_model, heads, feed_forward, vocabulary,
                  max_positions, activation, gate_clip, norm_epsilon, positions,
                  position_offset, position_padding_id, type_vocabulary,
-                 embedding_scale, relative_attention, rotary, embeddings,
-                 embedding_norm, positions_after_norm, token_inputs, layer,
-                 final_norm] = description;
+                 embedding_scale, relative_attention, rotary, global_tokens,
+                 embeddings, embedding_norm, positions_after_norm, token_inputs,
+                 layer, final_norm] = description;
     ForEach(relative_attention);
     ForEach(embeddings);
     ForEach(embedding_norm);

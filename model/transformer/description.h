@@ -65,6 +65,13 @@ struct TokenInputsDescription {
   float norm_epsilon = 1e-6f;
 };
 
+// Which tokens of a source are global, see GlobalAttentionDescription.
+struct GlobalTokens {
+  // Those before the first token with this id, and none without such a token;
+  // if not set, the first token alone.
+  std::optional<int32_t> end_id = std::nullopt;
+};
+
 // The layers of an encoder or decoder, with its input embeddings.
 struct StackDescription {
   int layers = 0;
@@ -88,6 +95,7 @@ struct StackDescription {
   std::optional<RelativeAttentionDescription> relative_attention;
   // Chosen by each layer's AttentionGeometry::rotary.
   std::vector<RotaryDescription> rotary;
+  std::optional<GlobalTokens> global_tokens = std::nullopt;
 
   EmbeddingTensors embeddings;
   std::optional<NormTensors> embedding_norm;  // applied to the sum

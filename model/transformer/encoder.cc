@@ -20,6 +20,18 @@
 #include "base/status.h"
 
 namespace trivium {
+namespace {
+
+// Returns how many of a source's first tokens are global.
+int CountGlobal(const std::optional<GlobalTokens>& tokens,
+                std::span<const int32_t> ids) {
+  if (!tokens.has_value()) return 0;
+  if (!tokens->end_id.has_value()) return 1;
+  const auto end = std::find(ids.begin(), ids.end(), *tokens->end_id);
+  return end == ids.end() ? 0 : static_cast<int>(end - ids.begin());
+}
+
+}  // namespace
 
 Encoder::Encoder(const Transformer& weights)
     : weights_(weights),
@@ -137,6 +149,9 @@ void Encoder::Arrange(std::span<SourceState* const> sources) {
     groups_.push_back({.first = first,
                        .rows = tokens,
                        .keys = tokens - source.input.unattended});
+    groups_.back().global =
+        std::min(CountGlobal(stack_.global_tokens, source.input.ids),
+                 groups_.back().keys);
     if (source.options.attention) {
       maps_.emplace_back(source.options.selection,
                          static_cast<int>(stack_.layers.size()), stack_.heads,

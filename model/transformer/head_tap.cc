@@ -255,6 +255,11 @@ absl::Status CheckTracedHead(const Transformer& weights, bool decoder,
         "is of a model whose queries see blocks of tokens beside tokens "
         "(LongT5); leave it out");
   }
+  if (layer.self_attention.global && !choice.cross) {
+    return absl::InvalidArgumentError(
+        "is of a model whose first tokens see all tokens, by keys and values "
+        "of their own (Longformer, LED); leave it out");
+  }
   if (layer.self_attention.merged) {
     return absl::InvalidArgumentError(
         "is of a model whose decoder sees the source and its own tokens in one "

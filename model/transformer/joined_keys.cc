@@ -19,7 +19,7 @@ constexpr float kUnseen = -1e30f;
 }  // namespace
 
 NearKeys JoinedKeys::Join(const AttentionTask& task,
-                          const AttentionGroup& group, int position,
+                          const AttentionGroup& group, int position, bool own,
                           AttentionCall* call) {
   const AttentionGeometry& geometry = task.weights.geometry;
   const int padded = static_cast<int>(tiles.size()) * kTileTokens;
@@ -27,7 +27,8 @@ NearKeys JoinedKeys::Join(const AttentionTask& task,
   near.begin = position - std::min(position, geometry.look_back);
   near.end =
       std::min(group.keys - 1 - position, geometry.look_ahead) + position + 1;
-  const int first = near.begin / kTileTokens * kTileTokens;
+  const int first =
+      std::max(near.begin / kTileTokens * kTileTokens, own ? padded : 0);
   near.place = padded + near.begin - first;
   for (int i = first; i < near.end; i += kTileTokens) {
     tiles.push_back(task.tiles[group.blocks[i / kTileTokens]]);

@@ -26,8 +26,9 @@ struct JoinedKeys {
 
   // Makes `call` the one of the query at `position` of the group. Its keys are
   // those of `tiles`, then the tokens near the query, whose tiles are appended.
+  // `own`: `tiles` are already those of the group's first tokens.
   NearKeys Join(const AttentionTask& task, const AttentionGroup& group,
-                int position, AttentionCall* call);
+                int position, bool own, AttentionCall* call);
   // Gives each of `heads` heads biases of its own, or all heads the same if
   // `heads` is 1. Returns those of key 0, with which no key is seen; the
   // caller sets those of the keys that are.

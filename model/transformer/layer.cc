@@ -57,6 +57,10 @@ absl::Status ForEachLinear(const LayerDescription& description, Layer* layer,
       TRIVIUM_RETURN_IF_ERROR(pack(Parts{self.near->weights}, &near.weights));
       parts.push_back(self.near->value);
     }
+    if (self.global.has_value()) {
+      const auto& [query, key, value] = *self.global;
+      parts.insert(parts.end(), {query, key, value});
+    }
     TRIVIUM_RETURN_IF_ERROR(pack(parts, &layer->self_attention.projection));
     TRIVIUM_RETURN_IF_ERROR(
         pack(Parts{self.output}, &*layer->self_attention.output));
@@ -283,6 +287,7 @@ absl::StatusOr<Layer> Layer::Create(const LayerDescription& description,
     layer.self_attention.blocks = {self.blocks->size,
                                    Norm::Create(self.blocks->norm, epsilon)};
   }
+  layer.self_attention.global = self.global.has_value();
   layer.self_attention.merged = description.merges();
   if (description.cross_attention.has_value() && !description.merges()) {
     Attention& cross = layer.cross_attention.emplace();

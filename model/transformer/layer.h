@@ -158,6 +158,9 @@ struct Attention {
   // Their values are the last columns of `projection`, [query_width].
   std::optional<NearHeads> near;
   std::optional<BlockKeys> blocks;
+  // The last columns of `projection` are GlobalAttentionDescription's queries,
+  // keys and values, [query_width + 2 kv_width].
+  bool global = false;
   // Queries see a source's keys, too. These are normalized like the keys, but
   // not turned.
   bool merged = false;
@@ -168,8 +171,8 @@ struct Attention {
     const auto& [of_geometry, of_projection, of_output, of_query_norm,
                  of_key_norm, of_value_norm, of_norms_after_rotary,
                  of_values_from_key_product, of_values_given, of_parallel,
-                 of_sinks, of_latent, of_gated, of_near, of_blocks, of_merged,
-                 of_norms] = *this;
+                 of_sinks, of_latent, of_gated, of_near, of_blocks, of_global,
+                 of_merged, of_norms] = *this;
     VisitParts(f, of_projection, of_output, of_query_norm, of_key_norm,
                of_value_norm, of_norms_after_rotary, of_values_from_key_product,
                of_parallel, of_sinks, of_latent, of_near, of_blocks, of_norms);

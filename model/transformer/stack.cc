@@ -23,13 +23,14 @@ absl::Status CheckPlain(const AttentionDescription& attention) {
       attention.sinks == nullptr && !attention.value_norm.has_value() &&
       !attention.latent.has_value() && !attention.gate.has_value() &&
       !attention.near.has_value() && !attention.blocks.has_value() &&
+      !attention.global.has_value() && attention.geometry.clip == 0 &&
       attention.geometry.reads < 0) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
       "rotary positions, norms of queries and keys, sinks, latents, gates, "
-      "heads of near tokens and keys of blocks are not supported in "
-      "cross-attention or together with disentangled attention");
+      "heads of near tokens, keys of blocks, limits and global tokens are not "
+      "supported in cross-attention or together with disentangled attention");
 }
 
 absl::Status CheckHeads(const StackDescription& stack,
@@ -54,13 +55,13 @@ absl::Status CheckLatent(const AttentionDescription& attention) {
       geometry.look_ahead == 0 &&
       geometry.rotary != AttentionGeometry::kNoRotary &&
       attention.sinks == nullptr && !attention.gate.has_value() &&
-      std::ssize(latent.key_up) == geometry.heads &&
+      geometry.clip == 0 && std::ssize(latent.key_up) == geometry.heads &&
       std::ssize(latent.value_up) == geometry.heads) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
       "latent attention has one head of keys, which are the values, rotary "
-      "positions, and no sinks or gates, and sees no later token");
+      "positions, and no sinks, gates or limits, and sees no later token");
 }
 
 absl::Status CheckNear(const LayerDescription& layer) {
@@ -97,6 +98,25 @@ absl::Status CheckBlocks(const StackDescription& stack,
   return absl::InvalidArgumentError(
       "keys of blocks are supported in encoders whose relative attention is a "
       "bias, without rotary positions, sinks and norms of keys");
+}
+
+absl::Status CheckGlobal(const StackDescription& stack,
+                         const LayerDescription& layer) {
+  const AttentionDescription& attention = layer.self_attention;
+  if (attention.global.has_value() == stack.global_tokens.has_value() &&
+      (!attention.global.has_value() ||
+       (attention.geometry.look_ahead != 0 &&
+        attention.geometry.rotary == AttentionGeometry::kNoRotary &&
+        !stack.relative_attention.has_value() && attention.sinks == nullptr &&
+        !attention.query_norm.has_value() && !attention.key_norm.has_value() &&
+        !attention.value_norm.has_value() && !attention.latent.has_value() &&
+        attention.value.weight != nullptr && !layer.bottleneck.has_value()))) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "global tokens are supported in all layers of an encoder, without "
+      "relative attention, rotary positions, sinks and norms of queries, keys "
+      "and values");
 }
 
 absl::Status CheckMerged(const StackDescription& stack,
@@ -196,6 +216,7 @@ absl::StatusOr<Stack> Stack::Create(const StackDescription& description,
     stack.final_norm = Norm::Create(*description.final_norm, epsilon);
   }
   stack.rotary = description.rotary;
+  stack.global_tokens = description.global_tokens;
   stack.d_model = description.d_model;
   stack.heads = description.heads;
   stack.vocabulary = description.vocabulary;
@@ -239,6 +260,7 @@ absl::StatusOr<Stack> Stack::Create(const StackDescription& description,
     TRIVIUM_RETURN_IF_ERROR(CheckBottleneck(description, layers[i]));
     TRIVIUM_RETURN_IF_ERROR(CheckConvolution(layers[i]));
     TRIVIUM_RETURN_IF_ERROR(CheckBlocks(description, layers[i]));
+    TRIVIUM_RETURN_IF_ERROR(CheckGlobal(description, layers[i]));
     TRIVIUM_RETURN_IF_ERROR(CheckMerged(description, layers[i]));
     if (stack.relative_attention.has_value() &&
         stack.relative_attention->disentangled()) {

@@ -68,6 +68,7 @@ struct Stack {
   std::optional<TokenInputs> token_inputs;
   std::optional<RelativeAttention> relative_attention;
   std::vector<RotaryDescription> rotary;
+  std::optional<GlobalTokens> global_tokens;
   LayerList layers;
   std::optional<Norm> final_norm;
   int d_model = 0;
@@ -90,9 +91,10 @@ struct Stack {
   void ForEachPart(const F& f) const {
     const auto& [of_embeddings, of_embedding_norm, of_positions_after_norm,
                  of_projects_tokens, of_trigrams, of_embedding_projection,
-                 of_token_inputs, of_relative_attention, of_rotary, of_layers,
-                 of_final_norm, of_d_model, of_heads, of_vocabulary,
-                 of_type_vocabulary, of_max_positions] = *this;
+                 of_token_inputs, of_relative_attention, of_rotary,
+                 of_global_tokens, of_layers, of_final_norm, of_d_model,
+                 of_heads, of_vocabulary, of_type_vocabulary,
+                 of_max_positions] = *this;
     VisitParts(f, of_embeddings, of_embeddings.tokens(), of_embedding_norm,
                of_embedding_projection, of_token_inputs, of_relative_attention,
                of_rotary, of_layers, of_final_norm, of_d_model, of_heads,

@@ -67,6 +67,29 @@ def make_model(architecture, options):
     return randomize(model_class(config).eval())
 
 
+def with_separators(ids, separator):
+    """The ids with the three separators of a question and a text."""
+    ids = [i + 1 if i == separator else i for i in ids]
+    middle = len(ids) // 2
+    return ids[:middle] + [separator] * 2 + ids[middle:] + [separator]
+
+
+def full_maps(windows, of_global):
+    """Longformer's maps [heads, tokens, tokens], which it keeps as those of the
+    first tokens, which are global, then of the tokens in the window."""
+    heads, tokens, width = windows.shape
+    count = 0 if of_global is None else of_global.shape[1]
+    half = (width - count) // 2
+    maps = torch.zeros(heads, tokens, tokens, dtype=windows.dtype)
+    for i in range(tokens):
+        for j in range(max(0, i - half), min(tokens, i + half + 1)):
+            maps[:, i, j] = windows[:, i, count + j - i + half]
+        maps[:, i, :count] += windows[:, i, :count]
+    if count:
+        maps[:, :count] = of_global[:, :, :tokens]
+    return maps
+
+
 @torch.no_grad()
 def run_model(model, ids, types, attentions):
     inputs = {"input_ids": torch.tensor([ids])}
@@ -86,6 +109,12 @@ def run_model(model, ids, types, attentions):
     for name in ("last_hidden_state", "pooler_output", "logits", "start_logits", "end_logits"):
         if out.get(name) is not None:
             tensors[name] = out[name][0]
+    if attentions and model.config.model_type == "longformer":
+        of_global = out.get("global_attentions") or [None] * len(out["attentions"])
+        out["attentions"] = [
+            full_maps(w[0], None if g is None else g[0].transpose(1, 2)).unsqueeze(0)
+            for w, g in zip(out["attentions"], of_global)
+        ]
     for layer, weights in enumerate(out.get("attentions") or []):
         tensors[f"attentions.{layer}"] = weights[0]
     return tensors
@@ -112,6 +141,8 @@ def main():
             ids = torch.randint(vocabulary, (length,), generator=generator).tolist()
         if end is not None:
             ids = ids + [end]
+        if architecture == "LongformerForQuestionAnswering":
+            ids = with_separators(ids, model.config.sep_token_id)
         run = {"input_ids": ids}
         if segments > 1:
             run["token_type_ids"] = [min(k * segments // len(ids), segments - 1) for k in range(len(ids))]

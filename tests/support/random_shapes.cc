@@ -29,6 +29,7 @@ std::vector<RandomTransformer::Shape> RandomTransformer::ModernDecoders() {
   Shape olmo2 = llama;
   olmo2.norm_placement = NormPlacement::kOfOutput;
   olmo2.wide_head_norms = true;
+  olmo2.clip = 0.8f;
   Shape hunyuan = llama;
   hunyuan.norms_after_rotary = true;
   Shape bloom = phi;

@@ -118,6 +118,11 @@ AttentionDescription RandomTransformer::Attention(bool causal) {
                       .value = Linear(width, d)};
     attention.output = Linear(d, 2 * width);
   }
+  if (shape_.global_tokens.has_value() && !causal) {
+    attention.global = {{Tensor({width, d}, 0, 2 / std::sqrt(1.0f * d))},
+                        Linear(geometry.kv_width(), d),
+                        Linear(geometry.kv_width(), d)};
+  }
   return attention;
 }
 
@@ -214,6 +219,7 @@ StackDescription RandomTransformer::Stack(int layers, bool causal,
     stack.embedding_norm = Norm(shape_.trigrams ? shape_.d_model : width);
   }
   stack.positions_after_norm = causal && shape_.positions_after_norm;
+  if (!causal) stack.global_tokens = shape_.global_tokens;
   if (shape_.relative.has_value()) stack.relative_attention = Relative(causal);
   if (shape_.alibi) {
     std::vector<float>& slopes = stack.relative_attention.emplace().slopes;
@@ -276,6 +282,7 @@ StackDescription RandomTransformer::Stack(int layers, bool causal,
       layer.self_attention.blocks = {shape_.block, Norm(shape_.d_model)};
     }
     geometry.soft_cap = shape_.soft_cap;
+    geometry.clip = shape_.clip;
     if (shape_.gated_attention) {
       layer.self_attention.gate =
           Linear(geometry.query_width(), shape_.d_model);

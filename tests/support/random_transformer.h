@@ -70,6 +70,7 @@ class RandomTransformer {
     bool own_head_norms = false;      // with factors of each head
     bool norms_after_rotary = false;  // else before it
     float soft_cap = 0;               // of scores in self-attention
+    float clip = 0;                   // of queries, keys and values there
     bool alibi = false;               // with a slope for each head
     bool parallel = false;            // attention and feed-forward
     float residual_factor = 1;
@@ -111,6 +112,7 @@ class RandomTransformer {
         std::nullopt;
     int block = 0;  // of keys of blocks, with kT5; 0: there are none
     bool bias_of_each_layer = false;  // of kT5, else layers share one
+    std::optional<GlobalTokens> global_tokens = std::nullopt;  // of encoders
     int near_width = 0;  // of heads beside attention; 0: there are none
     // The width of a narrower stream in each layer; 0: there is none. Queries
     // and keys may read another one, and values the layer's input.

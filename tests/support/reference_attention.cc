@@ -96,6 +96,13 @@ Matrix Turned(Matrix x, const StackDescription& stack,
   return x;
 }
 
+// The same limited, see AttentionGeometry::clip.
+Matrix Clipped(Matrix x, double most) {
+  if (most <= 0) return x;
+  for (double& value : x.data) value = std::clamp(value, -most, most);
+  return x;
+}
+
 // What attention compares: queries or keys, normalized and turned as the layer
 // does it.
 Matrix Placed(Matrix x, const StackDescription& stack,
@@ -106,8 +113,9 @@ Matrix Placed(Matrix x, const StackDescription& stack,
     return HeadsNormalized(Turned(std::move(x), stack, tensors.geometry), norm,
                            epsilon);
   }
-  return Turned(HeadsNormalized(std::move(x), norm, epsilon), stack,
-                tensors.geometry);
+  return Turned(Clipped(HeadsNormalized(std::move(x), norm, epsilon),
+                        tensors.geometry.clip),
+                stack, tensors.geometry);
 }
 
 // The queries with the factors of RotaryDescription::query_growth.
@@ -136,9 +144,10 @@ KeysValues MakeKeysValues(const Matrix& memory, const Matrix& values,
                            : numbers.Product(values, tensors.value);
   return {numbers.KeyOrValue(Placed(plain, stack, tensors, tensors.key_norm),
                              heads, disentangled),
-          numbers.KeyOrValue(
-              HeadsNormalized(value, tensors.value_norm, stack.norm_epsilon),
-              heads, disentangled)};
+          numbers.KeyOrValue(Clipped(HeadsNormalized(value, tensors.value_norm,
+                                                     stack.norm_epsilon),
+                                     tensors.geometry.clip),
+                             heads, disentangled)};
 }
 
 // What NearHeadsDescription describes, [tokens, query_width].
@@ -179,6 +188,48 @@ Matrix NearHeads(const Matrix& x, const Matrix& query, int heads,
   return y;
 }
 
+// What GlobalAttentionDescription describes, of the first `count` tokens,
+// [count, query_width]. Writes their weights over `maps` [heads, tokens,
+// tokens].
+Matrix GlobalAttention(const Matrix& x, int count,
+                       const AttentionGeometry& geometry,
+                       const GlobalAttentionDescription& tensors,
+                       const Numbers& numbers, double* maps) {
+  const int heads = geometry.heads, size = geometry.head_size;
+  const Matrix query =
+      numbers.Query(numbers.Product(x, tensors.query), heads, false);
+  const Matrix key = numbers.KeyOrValue(numbers.Product(x, tensors.key),
+                                        geometry.kv_heads, false);
+  const Matrix value = numbers.KeyOrValue(numbers.Product(x, tensors.value),
+                                          geometry.kv_heads, false);
+  Matrix joined(count, query.columns);
+  for (int h = 0; h < heads; ++h) {
+    const int begin = h * size;
+    const int kv = h / (heads / geometry.kv_heads) * size;
+    for (int i = 0; i < count; ++i) {
+      std::vector<double> weights(x.rows);
+      for (int j = 0; j < x.rows; ++j) {
+        for (int d = 0; d < size; ++d) {
+          weights[j] += query.row(i)[begin + d] * key.row(j)[kv + d];
+        }
+        weights[j] = SoftCapped(weights[j] * geometry.scale, geometry.soft_cap);
+      }
+      const double most = *std::max_element(weights.begin(), weights.end());
+      double sum = 0;
+      for (double& weight : weights) sum += weight = std::exp(weight - most);
+      const std::vector<double> rounded =
+          numbers.Weights(weights, 0, value, kv, size, false);
+      for (int j = 0; j < x.rows; ++j) {
+        maps[(int64_t{h} * x.rows + i) * x.rows + j] = weights[j] / sum;
+        for (int d = 0; d < size; ++d) {
+          joined.row(i)[begin + d] += rounded[j] / sum * value.row(j)[kv + d];
+        }
+      }
+    }
+  }
+  return joined;
+}
+
 }  // namespace
 
 Matrix Attention(const Matrix& x, const Matrix& memory,
@@ -187,7 +238,7 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
                  const LayerDescription* layer, const Numbers& numbers,
                  std::vector<double>* maps, std::vector<KeysValues>* made,
                  const Matrix* values, const Matrix* source,
-                 std::vector<double>* source_maps) {
+                 std::vector<double>* source_maps, int global) {
   const AttentionGeometry& geometry = tensors.geometry;
   std::optional<RelativeScores> relative;
   if (layer != nullptr && stack.relative_attention) {
@@ -209,20 +260,23 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
   if (made != nullptr) made->push_back(read);
   const auto& [key, value] = read;
   const int block_size = tensors.blocks ? tensors.blocks->size : 1;
-  // Keys that are seen beside those of `memory`: blocks, or a source's.
-  int others = tensors.blocks ? x.rows / block_size : 0;
+  // Keys that are seen beside those near a query: blocks, a source's, or global
+  // tokens.
+  int all_others = tensors.blocks ? x.rows / block_size : 0;
   KeysValues of_others;
   if (source != nullptr) {
-    others = source->rows;
+    all_others = source->rows;
     AttentionDescription cross = *layer->cross_attention;
     cross.key_norm = tensors.key_norm;
     of_memory.closest_tie = numbers.closest_source_tie;
     of_others = MakeKeysValues(*source, *source, stack, cross, of_memory,
                                /*disentangled=*/false);
-  } else if (others > 0) {
-    Matrix sums(others, x.columns);
+  } else if (global > 0) {
+    of_others = read;
+  } else if (all_others > 0) {
+    Matrix sums(all_others, x.columns);
     for (int i = 0; i < x.rows; ++i) {
-      double* const sum = sums.row(std::min(i / block_size, others - 1));
+      double* const sum = sums.row(std::min(i / block_size, all_others - 1));
       for (int k = 0; k < x.columns; ++k) sum[k] += x.row(i)[k];
     }
     sums =
@@ -235,6 +289,7 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
   const std::vector<float> sinks =
       tensors.sinks ? Values(tensors.sinks) : std::vector<float>();
   Matrix joined(x.rows, query.columns);
+  const size_t first_map = maps->size();
   for (int h = 0; h < geometry.heads; ++h) {
     const int begin = h * head_size;
     // From a dimension of the queries' head to that of its keys and values.
@@ -244,6 +299,7 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
       const int first = std::max(0, i - std::min(i, geometry.look_back));
       const int last = static_cast<int>(
           std::min<int64_t>(memory.rows - 1, i + int64_t{geometry.look_ahead}));
+      const int others = global > 0 ? std::min(global, first) : all_others;
       std::vector<double> weights;  // of keys first to last
       for (int j = first; j <= last; ++j) {
         double score = 0;
@@ -264,8 +320,8 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
         seen = Matrix(last + 1 - first + others, value.columns);
         std::copy(value.row(first), value.row(last) + value.columns,
                   seen.row(0));
-        std::copy(of_others.value.data.begin(), of_others.value.data.end(),
-                  seen.row(last + 1 - first));
+        std::copy_n(of_others.value.data.begin(), others * value.columns,
+                    seen.row(last + 1 - first));
         const int own = std::min(i / block_size, others - 1);
         for (int j = 0; j < others; ++j) {
           double score = 0;
@@ -301,6 +357,10 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
       for (int j = 0; j < others; ++j) {
         const int at = last + 1 - first + j;
         if (source_maps != nullptr) source_maps->push_back(weights[at] / sum);
+        if (global > 0) {
+          (*maps)[first_map + (int64_t{h} * x.rows + i) * x.rows + j] =
+              weights[at] / sum;
+        }
         for (int d = begin; d < begin + head_size; ++d) {
           joined.row(i)[d] +=
               rounded[at] / sum * of_others.value.row(j)[d + shift];
@@ -308,6 +368,11 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
       }
       maps->insert(maps->end(), memory.rows - 1 - last, 0.0);
     }
+  }
+  if (global > 0) {
+    const Matrix first = GlobalAttention(x, global, geometry, *tensors.global,
+                                         numbers, maps->data() + first_map);
+    std::copy(first.data.begin(), first.data.end(), joined.data.begin());
   }
   if (tensors.gate) {
     const Matrix gate = numbers.Product(x, *tensors.gate);

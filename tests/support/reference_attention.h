@@ -22,14 +22,15 @@ struct KeysValues {
 // to `made`, which has those of earlier layers. `layer` is given for
 // self-attention, whose scores the stack's relative attention changes; else
 // null. With `source`, which self-attention of LayerDescription::merges() sees,
-// too, appends the weights of the source to `source_maps`.
+// too, appends the weights of the source to `source_maps`. The first `global`
+// tokens are global.
 Matrix Attention(const Matrix& x, const Matrix& memory,
                  const StackDescription& stack,
                  const AttentionDescription& tensors,
                  const LayerDescription* layer, const Numbers& numbers,
                  std::vector<double>* maps, std::vector<KeysValues>* made,
                  const Matrix* values = nullptr, const Matrix* source = nullptr,
-                 std::vector<double>* source_maps = nullptr);
+                 std::vector<double>* source_maps = nullptr, int global = 0);
 
 // Latent attention in the absorbed form that LatentDescription gives. Appends
 // to `maps` as above.

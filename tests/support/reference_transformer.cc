@@ -246,6 +246,17 @@ Matrix Convolved(const Matrix& output, const Matrix& input,
       convolution.norm, stack.norm_epsilon);
 }
 
+// How many of a source's first tokens are global.
+int GlobalTokenCount(const StackDescription& stack,
+                     std::span<const int32_t> ids) {
+  if (!stack.global_tokens) return 0;
+  if (!stack.global_tokens->end_id) return 1;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] == *stack.global_tokens->end_id) return static_cast<int>(i);
+  }
+  return 0;
+}
+
 // The layers of an encoder or a decoder, and the final norm. What enters each
 // layer goes to `hidden`, if any.
 Matrix RunStack(const StackDescription& stack, std::span<const int32_t> ids,
@@ -288,7 +299,8 @@ Matrix RunStack(const StackDescription& stack, std::span<const int32_t> ids,
                      return reference::Attention(
                          in, in, stack, layer.self_attention, &layer, numbers,
                          self_maps, &made, /*values=*/nullptr,
-                         layer.merges() ? &source_states : nullptr, cross_maps);
+                         layer.merges() ? &source_states : nullptr, cross_maps,
+                         GlobalTokenCount(stack, ids));
                    });
     }
     if (layer.cross_attention && !layer.merges()) {

@@ -62,6 +62,11 @@ INSTANTIATE_TEST_SUITE_P(
         Head{"deberta-v2.classify", HeadKind::kClassify, 3, true},
         Head{"mpnet.base", std::nullopt, 0, true},
         Head{"convbert.base", std::nullopt, 0, false},
+        Head{"longformer.answer", HeadKind::kAnswer, 2, false},
+        Head{"longformer.base", std::nullopt, 0, true},
+        Head{"longformer.classify", HeadKind::kClassify, 3, false},
+        Head{"longformer.fill_mask", HeadKind::kFillMask, 307, false},
+        Head{"longformer.tag", HeadKind::kTag, 3, false},
         Head{"convbert.classify", HeadKind::kClassify, 3, false},
         Head{"convbert.fill_mask", HeadKind::kFillMask, 307, false},
         Head{"data2vec-text.classify", HeadKind::kClassify, 3, false},
@@ -319,6 +324,37 @@ TEST(ConvBertTest, RefusesSizesThatDoNotFit) {
     Folder folder("convbert.fill_mask");
     folder.config[key] = value;
     EXPECT_THAT(folder.Load(), ElementsAre(ErrorAt(key)));
+  }
+}
+
+TEST(LongformerTest, TheHeadTellsWhichTokensAreGlobal) {
+  Folder folder("longformer.classify");
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  const StackDescription& encoder = *folder.description.encoder;
+  EXPECT_EQ(encoder.layer[1].self_attention.geometry.look_back, 8);
+  EXPECT_EQ(encoder.layer[2].self_attention.geometry.look_ahead, 4);
+  ASSERT_TRUE(encoder.global_tokens.has_value());
+  EXPECT_EQ(encoder.global_tokens->end_id, std::nullopt);
+  EXPECT_TRUE(encoder.layer[2].self_attention.global.has_value());
+  // Without its head, nothing asks for global tokens.
+  folder.config["architectures"] = {"LongformerModel"};
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  EXPECT_FALSE(folder.description.encoder->global_tokens.has_value());
+  folder = Folder("longformer.answer");
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  EXPECT_EQ(folder.description.encoder->global_tokens->end_id, 2);
+  folder.config["sep_token_id"] = 9;
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  EXPECT_EQ(folder.description.encoder->global_tokens->end_id, 9);
+}
+
+TEST(LongformerTest, RefusesWindowsThatDoNotFit) {
+  for (const json& window : {json(5), json({4, 8}), json("all")}) {
+    SCOPED_TRACE(window.dump());
+    Folder folder("longformer.classify");
+    folder.config["attention_window"] = window;
+    EXPECT_THAT(folder.LoadWithoutWeights(),
+                ElementsAre(ErrorAt("attention_window")));
   }
 }
 

@@ -149,8 +149,8 @@ TEST(ModernFamiliesTest, RefusesOptionsThatWouldBeIgnored) {
       {"hunyuan_v1_dense.lm", "use_qk_norm", false},
       {"hunyuan_v1_dense.lm", "use_cla", true},
       {"phi3.lm", "attention_bias", true},
-      {"olmo.lm", "clip_qkv", 8.0},
-      {"olmoe.lm", "clip_qkv", 8.0},
+      {"olmo.lm", "clip_qkv", -8.0},
+      {"olmoe.lm", "clip_qkv", "8"},
       {"ernie4_5_moe.lm", "moe_k", 7},
       {"ernie4_5_moe.lm", "use_bias", true},
       {"ernie4_5_moe.lm", "moe_num_shared_experts", 1 << 15},
@@ -210,11 +210,28 @@ TEST(ModernFamiliesTest, RefusesOptionsThatWouldBeIgnored) {
   }
 }
 
+TEST(ModernFamiliesTest, OlmosLimitIsThatOfTheFolder) {
+  for (const char* name : {"olmo.clipped", "olmoe.clipped"}) {
+    Folder folder(name);
+    ASSERT_THAT(folder.LoadReal(), IsEmpty());
+    const auto& layers = folder.description.decoder->layer;
+    EXPECT_GT(layers[1].self_attention.geometry.clip, 0.7f);
+  }
+}
+
+TEST(ModernFamiliesTest, MinistralsLayersHaveAWindowOrNone) {
+  Folder folder("ministral.lm");
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  const auto& layers = folder.description.decoder->layer;
+  EXPECT_EQ(layers[0].self_attention.geometry.look_back, kAllKeys);
+  EXPECT_EQ(layers[1].self_attention.geometry.look_back, 4);
+}
+
 TEST(ModernFamiliesTest, MptsAttentionIsThatOfItsClass) {
   for (const auto& [key, value] : {std::pair<const char*, json>("alibi", false),
                                    {"prefix_lm", true},
                                    {"qk_ln", true},
-                                   {"clip_qkv", 6.0},
+                                   {"clip_qkv", 0},
                                    {"attn_type", "multiquery_attention"},
                                    {"alibi_bias_max", 16}}) {
     Folder folder("mpt.lm");

@@ -36,6 +36,24 @@ TEST(Seq2SeqFamiliesTest, ChecksSizesAndOptions) {
               ElementsAre(ErrorAt("relative_attention_num_buckets")));
 }
 
+// Transformers saves what it made of feed_forward_proj beside it, and reads
+// that.
+TEST(Seq2SeqFamiliesTest, SavedActivationsCountMore) {
+  Folder folder("t5.generate");
+  folder.config["feed_forward_proj"] = "gated-gelu";
+  folder.config["dense_act_fn"] = "relu";
+  folder.config["is_gated_act"] = false;
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  EXPECT_EQ(folder.description.encoder->activation, Activation::kRelu);
+  EXPECT_FALSE(folder.description.encoder->layer[0].gate.has_value());
+  folder.config["dense_act_fn"] = "gelu";
+  ASSERT_THAT(folder.LoadReal(), IsEmpty());
+  EXPECT_EQ(folder.description.decoder->activation, Activation::kGelu);
+  folder.config["dense_act_fn"] = "mish2";
+  EXPECT_THAT(folder.LoadWithoutWeights(),
+              ElementsAre(ErrorAt("dense_act_fn")));
+}
+
 TEST(Seq2SeqFamiliesTest, ChecksLongAndMixedFamilies) {
   struct Case {
     const char* folder;
@@ -103,6 +121,8 @@ TEST(Seq2SeqFamiliesTest, EncodersOfLongTextsSeeWindows) {
   EXPECT_EQ(layers[0].self_attention.geometry.look_back, 2);
   EXPECT_EQ(layers[1].self_attention.geometry.look_ahead, 4);
   EXPECT_EQ(folder.description.decoder->max_positions, 48);
+  EXPECT_TRUE(folder.description.encoder->global_tokens.has_value());
+  EXPECT_TRUE(layers[1].self_attention.global.has_value());
   folder.config["attention_window"] = 6;
   ASSERT_THAT(folder.LoadReal(), IsEmpty());
   EXPECT_EQ(

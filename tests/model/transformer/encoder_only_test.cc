@@ -155,6 +155,12 @@ TEST_P(EncoderOnlyTest, Int8EqualsTheReferenceInInt8) {
   if (self.near.has_value()) {
     smooth(self.near->value, layer.self_attention.projection);
   }
+  if (self.global.has_value()) {
+    const auto& [query, key, value] = *self.global;
+    for (const LinearTensors* tensors : {&query, &key, &value}) {
+      smooth(*tensors, layer.self_attention.projection);
+    }
+  }
   // Experts are not smoothed.
   if (!tensors.experts.has_value()) {
     const Linear& up = layer.feed_forward.experts[0].up;
@@ -455,6 +461,25 @@ INSTANTIATE_TEST_SUITE_P(
               .final_norm = true,
               .relative = Buckets::kT5,
               .block = 3},
+        // Longformer, without and with a question.
+        Shape{.d_model = 40,
+              .heads = 5,
+              .window = 9,
+              .encoder_layers = 3,
+              .decoder_layers = 0,
+              .positions = PositionEncoding::kLearned,
+              .embedding_norm = true,
+              .global_tokens = GlobalTokens{},
+              .head = HeadKind::kClassify},
+        Shape{.d_model = 40,
+              .heads = 4,
+              .kv_heads = 2,
+              .window = 3,
+              .decoder_layers = 0,
+              .positions = PositionEncoding::kLearned,
+              .embedding_norm = true,
+              .global_tokens = GlobalTokens{.end_id = 7},
+              .head = HeadKind::kAnswer},
         CausalEncoder(), PaddedClassifier(), ModernBert(), RotaryBert(),
         PlainExperts(), AlibiWithNorms(),
         // MobileBERT, without and with norms.

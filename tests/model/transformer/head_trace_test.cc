@@ -253,7 +253,8 @@ TEST(HeadTraceChecksTest, RefusesHeadsThatReadMoreThanTokens) {
                         .positions = PositionEncoding::kNone,
                         .relative = RelativeAttentionDescription::Buckets::kT5,
                         .block = 4};
-  for (const Shape& shape : {narrow, blocks}) {
+  const Shape global = {.decoder_layers = 0, .global_tokens = GlobalTokens{}};
+  for (const Shape& shape : {narrow, blocks, global}) {
     const RandomTransformer random(shape, 1);
     const std::unique_ptr<Engine> engine = NewEngine(random, kF32Formats);
     SourceOptions options;

@@ -56,10 +56,25 @@ TEST(RefusedLayersTest, PartsOfEncodersInDecoders) {
                 layer->self_attention.blocks.emplace().size = 3;
               }),
               IsError(absl::StatusCode::kInvalidArgument, "keys of blocks"));
+  EXPECT_THAT(
+      status([](LayerDescription* layer) {
+        AttentionDescription& attention = layer->self_attention;
+        attention.global = {attention.query, attention.key, attention.value};
+      }),
+      IsError(absl::StatusCode::kInvalidArgument, "global tokens"));
   EXPECT_THAT(status([](LayerDescription* layer) {
                 layer->bottleneck.emplace().width = 16;
               }),
               IsError(absl::StatusCode::kInvalidArgument, "narrower stream"));
+}
+
+TEST(RefusedLayersTest, GlobalTokensOfSomeLayers) {
+  const RandomTransformer random(
+      {.decoder_layers = 0, .global_tokens = GlobalTokens{}}, 1);
+  TransformerDescription description = random.description();
+  description.encoder->layer.back().self_attention.global.reset();
+  EXPECT_THAT(Transformer::Create(description, kF32Formats).status(),
+              IsError(absl::StatusCode::kInvalidArgument, "global tokens"));
 }
 
 TEST(RefusedLayersTest, TrigramsInDecoders) {

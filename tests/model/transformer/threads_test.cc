@@ -185,6 +185,17 @@ INSTANTIATE_TEST_SUITE_P(
               .final_norm = true,
               .relative = Buckets::kT5,
               .block = 2},
+        // Longformer
+        Shape{.d_model = 128,
+              .heads = 4,
+              .window = 9,
+              .feed_forward = 512,
+              .decoder_layers = 0,
+              .vocabulary = kTeamVocabulary,
+              .positions = PositionEncoding::kLearned,
+              .embedding_norm = true,
+              .global_tokens = GlobalTokens{},
+              .head = HeadKind::kClassify},
         // Norms before sublayers, one head of keys for several of queries,
         // windows.
         Shape{.d_model = 128,

@@ -28,8 +28,8 @@ FamilyModel LoadNllbMoe(const nlohmann::json& config, const Weights* weights,
                         Problems* problems);
 
 // LED (Beltagy et al. 2020): BART whose encoder's layers see windows. Like
-// models/led/modeling_led.py with the global_attention_mask that its authors
-// advise for summaries: the first token is global.
+// models/led/modeling_led.py without a global_attention_mask: no token sees
+// all others.
 FamilyModel LoadLed(const nlohmann::json& config, const Weights* weights,
                     Problems* problems);
 

@@ -61,8 +61,7 @@ AttentionDescription ReadWindowedAttention(TensorReader* tensors,
           .query = tensors->Linear(parts + "query", d_model, d_model),
           .key = tensors->Linear(parts + "key", d_model, d_model),
           .value = tensors->Linear(parts + "value", d_model, d_model),
-          .output = tensors->Linear(name + ".output", d_model, d_model),
-          .global = ReadGlobalAttention(parts, d_model, tensors)};
+          .output = tensors->Linear(name + ".output", d_model, d_model)};
 }
 
 AttentionDescription ReadAttention(TensorReader* tensors,
@@ -257,7 +256,6 @@ void ReadTensors(const BartOptions& options, const BartParts& parts,
     }
     ReadLayers(side, options, parts, tensors, stack);
   }
-  if (options.windows) description->encoder->global_tokens.emplace();
 }
 
 }  // namespace

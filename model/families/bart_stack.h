@@ -30,8 +30,8 @@ struct BartOptions {
   bool shared_embeddings = true;
   int decoder_vocabulary = 0;  // 0: the encoder's
   bool classifiers = false;    // there are classifiers of whole texts, too
-  // The encoder's layers see windows and the first token, which is global, and
-  // each side has a number of positions of its own (LED).
+  // The encoder's layers see windows, and each side has a number of positions
+  // of its own (LED).
   bool windows = false;
   bool experts = false;           // in each n-th layer (NLLB-MoE)
   std::string prefix = "model.";  // that the names of tensors may begin with

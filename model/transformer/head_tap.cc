@@ -258,7 +258,7 @@ absl::Status CheckTracedHead(const Transformer& weights, bool decoder,
   if (layer.self_attention.global && !choice.cross) {
     return absl::InvalidArgumentError(
         "is of a model whose first tokens see all tokens, by keys and values "
-        "of their own (Longformer, LED); leave it out");
+        "of their own (Longformer); leave it out");
   }
   if (layer.self_attention.merged) {
     return absl::InvalidArgumentError(

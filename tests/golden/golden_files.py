@@ -49,13 +49,6 @@ def saved(model, folder, dtype, reader=None):
     return read.float().eval()
 
 
-def first_token_global(model, ids):
-    """The further inputs of LED, whose users make the first token global."""
-    if model.config.model_type != "led":
-        return {}
-    return {"global_attention_mask": torch.tensor([[1] + [0] * (len(ids) - 1)])}
-
-
 def write_golden(folder, kind, architecture, runs, tensors):
     golden = {
         "kind": kind,

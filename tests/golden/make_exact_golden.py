@@ -12,7 +12,6 @@ import sys
 
 import torch
 import transformers_4_experts
-from golden_files import first_token_global
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSeq2SeqLM
 
@@ -28,8 +27,7 @@ def remake(folder):
         with torch.no_grad():
             out = model(input_ids=torch.tensor([run["input_ids"]]),
                         decoder_input_ids=torch.tensor([run["decoder_input_ids"]]),
-                        output_attentions=True,
-                        **first_token_global(model, run["input_ids"]))
+                        output_attentions=True)
         known = {"logits": out.logits,
                  "encoder_last_hidden_state": out.encoder_last_hidden_state}
         for layer, maps in enumerate(out.encoder_attentions):

@@ -22,7 +22,6 @@ import sys
 import torch
 import transformers
 import transformers_4_experts
-from golden_files import first_token_global
 from safetensors.torch import save_file
 
 
@@ -52,7 +51,6 @@ def search(model, input_ids, name):
     options = generation_options(name)
     out = model.generate(
         torch.tensor([input_ids]),
-        **first_token_global(model, input_ids),
         return_dict_in_generate=True,
         output_scores=True,
         **options,
@@ -81,7 +79,6 @@ def compute(folder):
             input_ids=torch.tensor([run["input_ids"]]),
             decoder_input_ids=torch.tensor([run["decoder_input_ids"]]),
             output_attentions=True,
-            **first_token_global(model, run["input_ids"]),
         )
         tensors[f"{i}.encoder_last_hidden_state"] = out.encoder_last_hidden_state[0]
         tensors[f"{i}.logits"] = out.logits[0]

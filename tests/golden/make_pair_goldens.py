@@ -7,7 +7,7 @@ options away from their defaults: tensors in double precision, ids in f32.
 Needs what make_golden.py needs (Transformers 5.24 made the committed files).
 
 LED's and LongT5's maps of local attention are stored by distance or by block;
-those of the other layers are kept. LED's first token is global. NLLB-MoE's experts are replaced by those of
+those of the other layers are kept. NLLB-MoE's experts are replaced by those of
 Transformers 4: in 5.24 its class takes a mask for a list of experts, and sends
 every token to the experts 0 and 1.
 """

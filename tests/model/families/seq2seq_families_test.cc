@@ -121,8 +121,7 @@ TEST(Seq2SeqFamiliesTest, EncodersOfLongTextsSeeWindows) {
   EXPECT_EQ(layers[0].self_attention.geometry.look_back, 2);
   EXPECT_EQ(layers[1].self_attention.geometry.look_ahead, 4);
   EXPECT_EQ(folder.description.decoder->max_positions, 48);
-  EXPECT_TRUE(folder.description.encoder->global_tokens.has_value());
-  EXPECT_TRUE(layers[1].self_attention.global.has_value());
+  EXPECT_FALSE(folder.description.encoder->global_tokens.has_value());
   folder.config["attention_window"] = 6;
   ASSERT_THAT(folder.LoadReal(), IsEmpty());
   EXPECT_EQ(

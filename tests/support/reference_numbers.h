@@ -72,8 +72,8 @@ struct Numbers {
   // with the chance of its nearness (bf16 only).
   std::mt19937* random = nullptr;
   // Weights as they are rounded to groups, by the form, the columns and the
-  // numbers before. If not null, they are rounded once: a test multiplies by the
-  // same few thousands of times. Copies share them.
+  // numbers before. If not null, they are rounded once: a test multiplies by
+  // the same few thousands of times. Copies share them.
   using Grouped = std::map<std::tuple<GroupForm, int, std::vector<float>>,
                            std::vector<float>>;
   std::shared_ptr<Grouped> grouped = nullptr;

@@ -174,19 +174,16 @@ Matrix Numbers::Int8Product(const Matrix& input,
 Matrix Numbers::GroupedProduct(const Matrix& input,
                                const LinearTensors& tensors) const {
   Matrix x = input;
-  std::vector<float> weight = Values(tensors.weight);
-  const float size = hadamard ? HadamardSize(x.columns) : 1;
   if (hadamard) {
     for (int i = 0; i < x.rows; ++i) Hadamard(std::span(x.row(i), x.columns));
   }
-  GroupedRow groups;
-  for (size_t at = 0; at < weight.size(); at += x.columns) {
-    const std::span<float> row(&weight[at], x.columns);
-    if (hadamard) Hadamard(row);
-    for (float& value : row) value /= size;
-    RoundToGroups(row, form, &groups);
-    const std::vector<float> numbers = NumbersOf(groups);
-    std::copy_n(numbers.begin(), row.size(), row.begin());
+  std::vector<float> weight = Values(tensors.weight);
+  if (grouped == nullptr) {
+    weight = RoundedToGroups(std::move(weight), x.columns);
+  } else {
+    std::vector<float>& kept = (*grouped)[{form, x.columns, weight}];
+    if (kept.empty()) kept = RoundedToGroups(std::move(weight), x.columns);
+    weight = kept;
   }
   for (int i = 0; i < x.rows; ++i) {
     for (int begin = 0; begin < x.columns; begin += kGroupNumbers) {
@@ -202,6 +199,21 @@ Matrix Numbers::GroupedProduct(const Matrix& input,
                               .shape = tensors.weight->shape,
                               .data = std::as_bytes(std::span(weight))};
   return Linear(x, {&rounded, tensors.bias});
+}
+
+std::vector<float> Numbers::RoundedToGroups(std::vector<float> weight,
+                                            int columns) const {
+  const float size = hadamard ? HadamardSize(columns) : 1;
+  GroupedRow groups;
+  for (size_t at = 0; at < weight.size(); at += columns) {
+    const std::span<float> row(&weight[at], columns);
+    if (hadamard) Hadamard(row);
+    for (float& value : row) value /= size;
+    RoundToGroups(row, form, &groups);
+    const std::vector<float> numbers = NumbersOf(groups);
+    std::copy_n(numbers.begin(), row.size(), row.begin());
+  }
+  return weight;
 }
 
 Matrix Numbers::Int8Heads(Matrix x, int heads) const {

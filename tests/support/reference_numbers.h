@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <random>
+#include <tuple>
 #include <vector>
 
 #include "model/transformer/description.h"
@@ -69,6 +71,12 @@ struct Numbers {
   // If not null, numbers are not rounded to the nearest of two but to either,
   // with the chance of its nearness (bf16 only).
   std::mt19937* random = nullptr;
+  // Weights as they are rounded to groups, by the form, the columns and the
+  // numbers before. If not null, they are rounded once: a test multiplies by
+  // the same few thousands of times. Copies share them.
+  using Grouped = std::map<std::tuple<GroupForm, int, std::vector<float>>,
+                           std::vector<float>>;
+  std::shared_ptr<Grouped> grouped = nullptr;
 
   // Linear(), or its product of rounded numbers.
   Matrix Product(const Matrix& input, const LinearTensors& tensors) const;
@@ -94,6 +102,9 @@ struct Numbers {
   Matrix Int8Product(const Matrix& input, const LinearTensors& tensors) const;
   Matrix GroupedProduct(const Matrix& input,
                         const LinearTensors& tensors) const;
+  // A weight as GroupedProduct reads it.
+  std::vector<float> RoundedToGroups(std::vector<float> weight,
+                                     int columns) const;
   // s8 with a scale for each head of each row.
   Matrix Int8Heads(Matrix x, int heads) const;
 };

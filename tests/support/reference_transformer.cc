@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "tests/support/reference_attention.h"
@@ -105,15 +106,19 @@ Matrix Embed(const StackDescription& stack, std::span<const int32_t> ids,
     return EmbedProjected(stack, ids, types, numbers);
   }
   std::vector<float> tokens = Values(tensors.tokens);
-  for (float& value : tokens) {
-    value = static_cast<float>(numbers.Embedding(value));
+  const int width = static_cast<int>(tensors.tokens->shape[1]);
+  // Once for each token that is read, however often it is.
+  for (const int32_t id : std::set<int32_t>(ids.begin(), ids.end())) {
+    for (int k = 0; k < width; ++k) {
+      float& value = tokens[static_cast<size_t>(id) * width + k];
+      value = static_cast<float>(numbers.Embedding(value));
+    }
   }
   std::vector<float> positions, segments;
   if (stack.positions == PositionEncoding::kLearned) {
     positions = Values(tensors.positions);
   }
   if (tensors.types != nullptr) segments = Values(tensors.types);
-  const int width = static_cast<int>(tensors.tokens->shape[1]);
   const std::vector<int> rows = PositionRows(stack, ids);
   // Else they are added behind the norm and the projection.
   const bool narrow_positions =

@@ -20,6 +20,7 @@
 //   greatest, which is 1e-6 x 2^8 if the sum is of that size. A number a tenth
 //   of that may be rounded differently, but is worth a tenth.
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <random>
 #include <vector>
@@ -142,7 +143,8 @@ void RoundedDecoderTest::ExpectEqual(const Formats& formats,
       .hadamard = formats.operands != OperandType::kBf16 && passes_on_sums,
       .smoothing = {},
       .closest_tie = &closest_tie_,
-      .closest_source_tie = &closest_source_tie_};
+      .closest_source_tie = &closest_source_tie_,
+      .grouped = std::make_shared<reference::Numbers::Grouped>()};
   engine_ = NewEngine(random_, formats);
   reference_.emplace(random_.description(), reference::Numbers(), numbers);
   margins_ = margins;

@@ -65,7 +65,7 @@ struct TokenInputsDescription {
   float norm_epsilon = 1e-6f;
 };
 
-// Which tokens of a source are global, see GlobalAttentionDescription.
+// Tells the global tokens of a source, see GlobalAttentionDescription.
 struct GlobalTokens {
   // Those before the first token with this id, and none without such a token;
   // if not set, the first token alone.

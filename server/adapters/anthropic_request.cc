@@ -380,7 +380,7 @@ ChatThinking ReadAnthropicPrompt(std::string_view body, JsonFields* fields,
                "tools of yours");
   fields->Only("container", {json::object()},
                "is not supported: this server runs no code; leave it out");
-  // What to forget of a long chat.
+  // Says which parts of a long chat to forget.
   fields->Only("context_management",
                {json::object(), json{{"edits", json::array()}}},
                "is not supported: nothing is dropped unasked; leave out the "

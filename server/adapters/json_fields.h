@@ -61,7 +61,7 @@ class JsonFields {
   // Keeps the error of a member's content, which has its whole path already.
   void Keep(const absl::Status& status);
 
-  // What stands before the names of members in errors: "messages[1].".
+  // The prefix of members' names in errors: "messages[1].".
   const std::string& path() const { return path_; }
   bool ok() const { return status_.ok(); }
   absl::Status Done();

@@ -470,7 +470,7 @@ class DocumentItems final : public StreamItems {
   absl::flat_hash_map<std::string, std::string> known_;
   std::vector<LanguageGuess> detected_;
   std::optional<CallTranslation> translation_;
-  // Of the texts in other languages, if the document is in the target language.
+  // The texts in other languages, if the document is in the target language.
   std::optional<CallTranslation> other_;
   mutable std::optional<DocumentTexts> texts_;
   size_t next_text_ = 0;

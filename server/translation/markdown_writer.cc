@@ -166,7 +166,7 @@ class MarkdownWriter : public MarkupWriter {
     check_ += text;
     plain_ += text;
   }
-  // Before a tag, a backslash is one only if there are two.
+  // A backslash before a tag is one only if there are two.
   void DoubleBackslash() {
     const size_t last = out_.find_last_not_of('\\') + 1;
     if (last_ != Last::kText || (out_.size() - last) % 2 == 0) return;

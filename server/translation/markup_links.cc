@@ -98,7 +98,7 @@ class UnlinkedWords {
   }
 
  private:
-  // Of the weight to the word's owner.
+  // The least share of a word's weight that its owner has.
   static constexpr float kLeastShare = 0.5f;
 
   // False for the parts of a word that a tag cuts.

@@ -17,7 +17,7 @@ bool IsEndMark(UChar32 c) {
   return c == '.' || c == '!' || c == '?' || c == kEllipsis;
 }
 
-// What may stand behind the marks.
+// True for a character that may stand behind the marks.
 bool IsClosing(UChar32 c) {
   switch (u_charType(c)) {
     case U_END_PUNCTUATION:

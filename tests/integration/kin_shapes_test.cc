@@ -121,30 +121,29 @@ TEST_F(KinShapesTest, OtherNamesOfOptionsAreTheSameOptions) {
 
 // The same greedy answer in the shapes of four servers.
 TEST_F(KinShapesTest, ShapesOfPromptsAgree) {
-  const json tgi = Post("/generate", {{"model", "chat"},
-                                      {"inputs", "Hello"},
-                                      {"parameters",
-                                       {{"max_new_tokens", 5},
-                                        {"details", true}}}});
+  const json tgi =
+      Post("/generate",
+           {{"model", "chat"},
+            {"inputs", "Hello"},
+            {"parameters", {{"max_new_tokens", 5}, {"details", true}}}});
   const std::string text = tgi["generated_text"];
   std::string joined;
   for (const json& token : tgi["details"]["tokens"]) {
     if (!token["special"]) joined += token["text"];
   }
   EXPECT_EQ(joined, text);
-  EXPECT_EQ(Post("/", {{"model", "chat"},
-                       {"inputs", "Hello"},
-                       {"stream", false},
-                       {"parameters", {{"max_new_tokens", 5}}}})[0]
-                ["generated_text"],
-            text);
+  EXPECT_EQ(
+      Post("/", {{"model", "chat"},
+                 {"inputs", "Hello"},
+                 {"stream", false},
+                 {"parameters", {{"max_new_tokens", 5}}}})[0]["generated_text"],
+      text);
   const json llama = Post("/completion", {{"model", "chat"},
                                           {"prompt", "Hello"},
                                           {"temperature", 0},
                                           {"n_predict", 5}});
   EXPECT_EQ(llama["content"], text);
-  EXPECT_EQ(llama["tokens_predicted"],
-            tgi["details"]["generated_tokens"]);
+  EXPECT_EQ(llama["tokens_predicted"], tgi["details"]["generated_tokens"]);
   json body = {{"model", "chat"},
                {"prompt", "Hello"},
                {"temperature", 0},
@@ -162,9 +161,9 @@ TEST_F(KinShapesTest, TokensAreThoseOfTei) {
       Post("/tokenize", {{"model", "chat"}, {"inputs", "Hello you"}})[0];
   json ids = json::array();
   for (const json& token : tei) ids.push_back(token["id"]);
-  EXPECT_EQ(Post("/tokenize", {{"model", "chat"}, {"prompt", "Hello you"}})
-                ["tokens"],
-            ids);
+  EXPECT_EQ(
+      Post("/tokenize", {{"model", "chat"}, {"prompt", "Hello you"}})["tokens"],
+      ids);
   EXPECT_EQ(Post("/tokenize", {{"model", "chat"},
                                {"content", "Hello you"},
                                {"add_special", true}})["tokens"],

@@ -245,8 +245,8 @@ class TgiCodec final : public Codec {
   };
 
   // Gives each of the tokens that are held its part of their text. The parts of
-  // a character are one text, which its last token has; so does what tokens do
-  // not spell alone, as a space that the text does not begin with.
+  // a character are one text, which its last token has; so is a text that
+  // tokens do not spell one by one.
   void ShareText(std::string_view text) {
     std::string spelled;
     std::string* last = &early_;
@@ -255,7 +255,7 @@ class TgiCodec final : public Codec {
         if (!token.special) last = &token.text;
         continue;
       }
-      const TokenBytes::Bytes bytes =
+      TokenBytes::Bytes bytes =
           bytes_->Of(static_cast<int32_t>(token.logprobs.token().id()));
       if (bytes.special) {
         token.special = true;
@@ -263,6 +263,11 @@ class TgiCodec final : public Codec {
         continue;
       }
       last = &token.text;
+      // Decoders drop the space of a text's first token.
+      if (!std::exchange(begun_, true) && bytes.bytes.starts_with(' ') &&
+          !text.starts_with(' ')) {
+        bytes.bytes.erase(0, 1);
+      }
       spelled += bytes.bytes;
       if (!text.starts_with(spelled) || WholeSize(spelled) != spelled.size()) {
         continue;
@@ -334,8 +339,9 @@ class TgiCodec final : public Codec {
   bool stream_ = false;
   bool details_ = false;
   int top_tokens_ = 0;
-  std::string text_;   // with the prompt, if asked
-  std::string early_;  // text that came before its token
+  std::string text_;    // with the prompt, if asked
+  std::string early_;   // text that came before its token
+  bool begun_ = false;  // the answer's first token was read
   std::vector<Token> held_;
   size_t count_ = 0;                             // tokens that were released
   ordered_json tokens_ = ordered_json::array();  // without a stream

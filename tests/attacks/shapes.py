@@ -111,6 +111,8 @@ BODIES = (
     ("/generate", {"model": "chat", "inputs": "a", "parameters": {
         "max_new_tokens": 2, "do_sample": True, "top_k": 3, "seed": 1,
         "stop": ["q"], "details": True, "top_n_tokens": 2}}),
+    ("/pipeline/text-generation", {
+        "model": "chat", "inputs": "a", "parameters": {"max_new_tokens": 2}}),
     ("/generate_stream", {"model": "chat", "inputs": "a", "parameters": {
         "max_new_tokens": 2,
         "grammar": {"type": "json", "value": SCHEMA}}}),

@@ -183,6 +183,14 @@ class ManyModelsTest(chat_server.ServerTest):
         self.assertTrue(self.client("question-answering").question_answering(
             question="a?", context="a b").answer)
 
+    def test_text_generation(self):
+        client = self.client("text-generation")
+        text = client.text_generation("Hello you", max_new_tokens=4)
+        pieces = client.text_generation("Hello you", max_new_tokens=4, stream=True,
+                                        details=True)
+        self.assertEqual("".join(piece.token.text for piece in pieces
+                                 if not piece.token.special), text)
+
     def test_chats(self):
         client = InferenceClient(self.url)
         options = dict(messages=[{"role": "user", "content": "Hello you"}],

@@ -164,6 +164,8 @@ constexpr Route kRoutes[] = {
      NewHfTranslationCodec},
     {"POST", "/pipeline/summarization", Rpc::kTranslate, NewTranslate, nullptr,
      NewHfSummarizationCodec},
+    {"POST", "/pipeline/text-generation", Rpc::kGenerate, nullptr, NewGenerate,
+     NewTgiRootCodec},
 
     {"POST", "/generate", Rpc::kGenerate, nullptr, NewGenerate,
      NewTgiGenerateCodec},
@@ -364,7 +366,8 @@ constexpr PathHint kHints[] = {
     {"/pipeline/",
      "; the tasks are feature-extraction, sentence-similarity, "
      "text-classification, zero-shot-classification, token-classification, "
-     "fill-mask, question-answering, translation and summarization"},
+     "fill-mask, question-answering, translation, summarization and "
+     "text-generation"},
     {"/openai/", ": the paths of OpenAI's shape begin with /v1"},
     {"/api/v1/", ": the paths of OpenAI's shape begin with /v1"},
     {"/suggest", ": suggestions are not kept here"},

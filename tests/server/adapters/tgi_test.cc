@@ -196,6 +196,19 @@ TEST_F(TgiTest, AnEventForEachToken) {
   EXPECT_EQ(events[5]["details"]["input_length"], 5);
 }
 
+TEST_F(TgiTest, ATextMayLackTheSpaceOfItsFirstToken) {
+  ASSERT_TRUE(Read({{"inputs", "Hi"}}, NewTgiStreamCodec).ok());
+  v1::GenerateResponse piece = PieceOf(" a b");
+  piece.mutable_piece()->set_text("a b");
+  const std::vector<json> events =
+      Events({piece, EndOf(v1::FINISH_REASON_LENGTH, 4)});
+  ASSERT_EQ(events.size(), 4u);
+  for (size_t i = 0; i < events.size(); ++i) {
+    EXPECT_EQ(events[i]["token"]["text"],
+              std::string("a b").substr(i == 0 ? 0 : i - 1, i > 0));
+  }
+}
+
 TEST_F(TgiTest, AnErrorEndsAStreamAsAnEvent) {
   ASSERT_TRUE(Read({{"inputs", "Hi"}}, NewTgiStreamCodec).ok());
   EXPECT_EQ(codec_->Write(PieceOf("a")), "");  // held

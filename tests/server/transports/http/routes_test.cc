@@ -166,7 +166,7 @@ TEST(RoutesTest, PathsOfOtherServersAreAnsweredWithAdvice) {
   for (const auto& [path, advice] :
        {std::pair("/apply-template", "/v1/chat"), std::pair("/props", "/info"),
         std::pair("/healthz", "/health"),
-        std::pair("/pipeline/text-generation", "fill-mask"),
+        std::pair("/pipeline/image-to-text", "fill-mask"),
         std::pair("/openai/v1/models", "begin with /v1")}) {
     EXPECT_EQ(FindRoute("POST", path).route, nullptr) << path;
     EXPECT_THAT(std::string(HintFor(path)), testing::HasSubstr(advice)) << path;

@@ -166,12 +166,16 @@ class ServerTest(unittest.TestCase):
         cls.folder.cleanup()
 
 
-def begin(*names):
+def begin(*names, heavy=False):
     """Takes the arguments SERVER MODEL PACKAGES: the server's program, the embedded
     model, and a folder that keeps the packages `names` from pip. Exits with 77, which
-    skips the test, if they were not fetched before and cannot be fetched."""
+    skips the test, if they were not fetched before and cannot be fetched. What is
+    `heavy` is skipped unless HEAVY_CLIENTS is set."""
     ServerTest.program, ServerTest.embedded, packages = (
         pathlib.Path(path).absolute() for path in sys.argv[1:4])
+    if heavy and not os.environ.get("HEAVY_CLIENTS"):
+        print(f"skipped: set HEAVY_CLIENTS=1 to install {', '.join(names)}")
+        sys.exit(SKIPPED)
     if not have_packages(packages, *names):
         sys.exit(SKIPPED)
     sys.path.insert(0, str(packages))

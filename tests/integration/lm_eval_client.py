@@ -105,7 +105,7 @@ if __name__ == "__main__":
     # Nothing is fetched from the hub.
     os.environ.update(HF_HUB_OFFLINE="1", HF_DATASETS_OFFLINE="1",
                       TOKENIZERS_PARALLELISM="false")
-    chat_server.begin("lm_eval[api]", "transformers")
+    chat_server.begin("lm_eval[api]", "transformers", heavy=True)
     import lm_eval
     from lm_eval.tasks import TaskManager
     unittest.main(argv=sys.argv[:1])

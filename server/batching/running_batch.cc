@@ -72,16 +72,9 @@ void RunningBatch::Add(std::unique_ptr<QueuedRequest>&& request) {
   answered_.reserve(answered_.size() + requests);
   sequences_.reserve(requests);
   order_.reserve(requests);
-  const auto [client, new_client] =
-      requests_of_client_.try_emplace(request->request.client);
-  const auto [call, is_new] = [&] {
-    try {
-      return requests_of_call_.try_emplace(request->call);
-    } catch (...) {
-      if (new_client) requests_of_client_.erase(client);
-      throw;
-    }
-  }();
+  requests_of_client_.reserve(requests_of_client_.size() + 1);
+  const auto [call, is_new] = requests_of_call_.try_emplace(request->call);
+  const ClientId client = request->request.client;
   const bool interactive = request->request.priority == Priority::kInteractive;
   int source_slot = -1;
   bool shared = false;
@@ -97,12 +90,11 @@ void RunningBatch::Add(std::unique_ptr<QueuedRequest>&& request) {
   } catch (...) {
     if (source_slot >= 0) sources_.Release(source_slot);
     if (is_new) requests_of_call_.erase(call);
-    if (new_client) requests_of_client_.erase(client);
     throw;
   }
   costs_.row_limit().Joined();
   ++call->second;
-  ++client->second;
+  ++requests_of_client_[client];
   if (interactive) {
     overtaken_ = only_new_clients_ ? overtaken_ + 1 : 0;
     share_->Began();

@@ -43,10 +43,12 @@ async function copy(text, note) {
 // Returns a function that runs `work` once nothing has called it for a while.
 function afterPause(milliseconds, work) {
   let timer = 0;
-  return () => {
-    clearTimeout(timer);
+  const soon = () => {
+    soon.cancel();
     timer = setTimeout(work, milliseconds);
   };
+  soon.cancel = () => clearTimeout(timer);
+  return soon;
 }
 
 // Runs works one after another: a new one stops the last, which gets a signal.

@@ -45,6 +45,7 @@ function glossaryTerms() {
 
 // Translates what is in the left pane.
 async function translateNow() {
+  soon.cancel();  // it would close the alternatives that were opened meanwhile
   const text = $('source').value;
   $('alternatives').hidden = true;
   forgetDocument();

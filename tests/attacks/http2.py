@@ -87,20 +87,23 @@ class Connection:
 
     def wait_for_end(self, stream, seconds):
         """Reads until the server has ended a stream. Returns the streams that it
-        has ended meanwhile; a TimeoutError if that one is not among them in
-        time."""
+        has ended meanwhile, and those with data; a TimeoutError if that one has
+        not ended in time."""
         until = time.monotonic() + seconds
         ended = set()
+        with_data = set()
         while stream not in ended:
             self.socket.settimeout(max(0.001, until - time.monotonic()))
             head = self._exactly(9)
             payload = self._exactly(int.from_bytes(head[:3], "big"))
             if head[3] == PING and not head[4] & ACK:
                 self.socket.sendall(frame(PING, ACK, 0, payload))
+            if head[3] == DATA:
+                with_data.add(int.from_bytes(head[5:9], "big"))
             if head[3] == RST_STREAM or (head[3] in (DATA, HEADERS) and
                                          head[4] & END_STREAM):
                 ended.add(int.from_bytes(head[5:9], "big"))
-        return ended
+        return ended, with_data
 
     def close(self):
         self.socket.close()

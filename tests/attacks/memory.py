@@ -66,29 +66,33 @@ class Memory(attack.Attack):
 
     def test_large_requests_that_never_come_beside_others_of_a_proxy(self):
         """A connection of two clients. One announces more than there is room for,
-        and sends a byte of each at a time: the other does not wait for it."""
+        in requests large and small, and sends a byte of each at a time: the other
+        neither waits for it nor is refused."""
         def refused():
             return self.actions()['trivium_overload_actions_total{action="refused"}']
 
         before = refused()
         text = attack.field(2, attack.field(1, b"I ate an apple."))
         honest = b"\0" + len(text).to_bytes(4, "big") + text
-        announced = b"\0" + (4 << 20).to_bytes(4, "big")
+        sizes = [4 << 20] * 85 + [16 << 10] * 5
         greedy = set(range(1, 180, 2))
         stream = 181
         slowest = 0
         with Connection(self.server.address) as proxy:
-            for each in greedy:
+            for each, size in zip(sorted(greedy), sizes):
                 proxy.socket.sendall(
                     frame(HEADERS, END_HEADERS, each, call_of("attacker")) +
-                    frame(DATA, 0, each, announced))
+                    frame(DATA, 0, each, b"\0" + size.to_bytes(4, "big") + b"x"))
             until = attack.deadline()
             while time.monotonic() < until:
                 begin = time.monotonic()
                 proxy.socket.sendall(
                     frame(HEADERS, END_HEADERS, stream, call_of("honest")) +
                     frame(DATA, END_STREAM, stream, honest))
-                greedy -= proxy.wait_for_end(stream, self.PATIENCE_SECONDS)
+                ended, with_data = proxy.wait_for_end(
+                    stream, self.PATIENCE_SECONDS)
+                self.assertIn(stream, with_data)
+                greedy -= ended
                 slowest = max(slowest, time.monotonic() - begin)
                 stream += 2
                 for each in greedy:

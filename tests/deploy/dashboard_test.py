@@ -66,12 +66,16 @@ class Prometheus:
              "--web.listen-address=127.0.0.1:0"],
             stderr=subprocess.PIPE, text=True)
         said = []
+        self._address = None
+        ready = False
+        # The two lines come in either order.
         for line in self._process.stderr:
             said.append(line)
             found = re.search(r'"Listening on" address=(\S+)', line)
             if found:
                 self._address = found[1]
-            if "ready to receive web requests" in line:
+            ready = ready or "ready to receive web requests" in line
+            if ready and self._address is not None:
                 return
         raise AssertionError("Prometheus ended:\n" + "".join(said))
 

@@ -24,7 +24,9 @@ size_t MessageReader::Read(std::string_view bytes, absl::Time now,
       any_whole_ = any_whole_ || left_ == 0;
       continue;
     }
-    if (!HasRoom(now, incoming, small)) break;
+    // A small message whose end is here waits for nothing.
+    const bool ends = left_ <= kSmall && left_ <= bytes.size() - at;
+    if (!ends && !HasRoom(now, incoming, small)) break;
     const size_t part = std::min<size_t>(left_, bytes.size() - at);
     if (part == left_ && !may_end()) break;
     at += part;

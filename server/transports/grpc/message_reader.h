@@ -17,9 +17,9 @@ namespace trivium {
 // and that many bytes.
 class MessageReader {
  public:
-  // A message of up to kSmall bytes needs no room, as long as such messages
-  // that are incomplete have at most kSmallOfAConnection bytes on its
-  // connection.
+  // A message of up to kSmall bytes needs no room if its end has come, or as
+  // long as such messages that are incomplete have at most kSmallOfAConnection
+  // bytes on its connection.
   static constexpr int64_t kSmall = 16 << 10;
   static constexpr int64_t kSmallOfAConnection = 64 << 10;
 

@@ -60,7 +60,8 @@ absl::Status EndMarksStage::After(const TranslationJob& job,
   const std::string_view source = part.span.Of(job.read().text);
   const TextSpan marks = EndMarks(source);
   const std::string_view written = marks.Of(source);
-  if (written.size() < 2) return absl::OkStatus();
+  // Marks alone end nothing.
+  if (written.size() < 2 || marks.begin == 0) return absl::OkStatus();
   const std::vector<TextSpan>& spans = part.protected_spans;
   if (!spans.empty() && spans.back().end > part.span.begin + marks.begin) {
     return absl::OkStatus();  // a protected span has them

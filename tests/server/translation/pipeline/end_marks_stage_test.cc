@@ -36,7 +36,7 @@ TEST_F(EndMarksStageTest, OthersStay) {
   EXPECT_EQ(Written("If I knew...", "Wüsste ich das?"), "Wüsste ich das?");
   EXPECT_EQ(Written("Loading...", "Lädt"), "Lädt");
   EXPECT_EQ(Written("Loading...", ""), "");
-  EXPECT_EQ(Written("...", "..."), "...");
+  EXPECT_EQ(Written("...", "Nichts."), "Nichts.");
   EXPECT_EQ(Written("See a.b...", "Siehe <x1>.", {{4, 10}}), "Siehe <x1>.")
       << "of a protected span";
 }

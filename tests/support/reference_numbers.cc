@@ -130,23 +130,9 @@ Matrix Numbers::Int8Product(const Matrix& input,
   }
   if (hadamard) {
     for (int i = 0; i < x.rows; ++i) Hadamard(std::span(x.row(i), x.columns));
-    const float size = HadamardSize(x.columns);
-    for (size_t at = 0; at < weight.size(); at += x.columns) {
-      const std::span<float> row(&weight[at], x.columns);
-      Hadamard(row);
-      for (float& value : row) value /= size;
-    }
   }
-  // In f32, for a weight that is rounded otherwise is wrong in every row.
-  std::vector<double> scale(tensors.weight->shape[0]);
-  for (size_t o = 0; o < scale.size(); ++o) {
-    const std::span<float> w(&weight[o * x.columns], x.columns);
-    float most = 0;
-    for (const float value : w) most = std::max(most, std::fabs(value));
-    scale[o] = most / 127;
-    const float inverse = most > 0 ? 127 / most : 0;
-    for (float& value : w) value = std::nearbyint(value * inverse);
-  }
+  const Rounded rounded = RoundedWeight(std::move(weight), x.columns);
+  const std::vector<double>& scale = rounded.scale;
   const std::vector<float> bias =
       tensors.bias ? Values(tensors.bias) : std::vector<float>();
   Matrix y(x.rows, static_cast<int>(scale.size()));
@@ -162,7 +148,8 @@ Matrix Numbers::Int8Product(const Matrix& input,
           std::clamp(Round(row[k] * inverse) + zero, 0.0, kInt8Levels) - zero;
     }
     for (int o = 0; o < y.columns; ++o) {
-      const float* w = weight.data() + static_cast<size_t>(o) * x.columns;
+      const float* w =
+          rounded.weight.data() + static_cast<size_t>(o) * x.columns;
       double sum = 0;
       for (int k = 0; k < x.columns; ++k) sum += row[k] * w[k];
       y.row(i)[o] = sum * step * scale[o] + (bias.empty() ? 0 : bias[o]);
@@ -177,14 +164,7 @@ Matrix Numbers::GroupedProduct(const Matrix& input,
   if (hadamard) {
     for (int i = 0; i < x.rows; ++i) Hadamard(std::span(x.row(i), x.columns));
   }
-  std::vector<float> weight = Values(tensors.weight);
-  if (grouped == nullptr) {
-    weight = RoundedToGroups(std::move(weight), x.columns);
-  } else {
-    std::vector<float>& kept = (*grouped)[{form, x.columns, weight}];
-    if (kept.empty()) kept = RoundedToGroups(std::move(weight), x.columns);
-    weight = kept;
-  }
+  const Rounded weight = RoundedWeight(Values(tensors.weight), x.columns);
   for (int i = 0; i < x.rows; ++i) {
     for (int begin = 0; begin < x.columns; begin += kGroupNumbers) {
       const std::span<double> group(x.row(i) + begin,
@@ -197,12 +177,47 @@ Matrix Numbers::GroupedProduct(const Matrix& input,
   }
   const TensorView rounded = {.dtype = DType::kF32,
                               .shape = tensors.weight->shape,
-                              .data = std::as_bytes(std::span(weight))};
+                              .data = std::as_bytes(std::span(weight.weight))};
   return Linear(x, {&rounded, tensors.bias});
 }
 
-std::vector<float> Numbers::RoundedToGroups(std::vector<float> weight,
-                                            int columns) const {
+Numbers::Rounded Numbers::RoundedWeight(std::vector<float> weight,
+                                        int columns) const {
+  const auto round = [&] {
+    return operands == OperandType::kInt8 ? RoundedToBytes(weight, columns)
+                                          : RoundedToGroups(weight, columns);
+  };
+  if (kept == nullptr) return round();
+  Rounded& found = (*kept)[{form, columns, weight}];
+  if (found.weight.empty()) found = round();
+  return found;
+}
+
+Numbers::Rounded Numbers::RoundedToBytes(std::vector<float> weight,
+                                         int columns) const {
+  if (hadamard) {
+    const float size = HadamardSize(columns);
+    for (size_t at = 0; at < weight.size(); at += columns) {
+      const std::span<float> row(&weight[at], columns);
+      Hadamard(row);
+      for (float& value : row) value /= size;
+    }
+  }
+  // In f32, for a weight that is rounded otherwise is wrong in every row.
+  std::vector<double> scale(weight.size() / columns);
+  for (size_t o = 0; o < scale.size(); ++o) {
+    const std::span<float> w(&weight[o * columns], columns);
+    float most = 0;
+    for (const float value : w) most = std::max(most, std::fabs(value));
+    scale[o] = most / 127;
+    const float inverse = most > 0 ? 127 / most : 0;
+    for (float& value : w) value = std::nearbyint(value * inverse);
+  }
+  return {std::move(weight), std::move(scale)};
+}
+
+Numbers::Rounded Numbers::RoundedToGroups(std::vector<float> weight,
+                                          int columns) const {
   const float size = hadamard ? HadamardSize(columns) : 1;
   GroupedRow groups;
   for (size_t at = 0; at < weight.size(); at += columns) {
@@ -213,7 +228,7 @@ std::vector<float> Numbers::RoundedToGroups(std::vector<float> weight,
     const std::vector<float> numbers = NumbersOf(groups);
     std::copy_n(numbers.begin(), row.size(), row.begin());
   }
-  return weight;
+  return {std::move(weight), {}};
 }
 
 Matrix Numbers::Int8Heads(Matrix x, int heads) const {

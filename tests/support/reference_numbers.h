@@ -71,12 +71,17 @@ struct Numbers {
   // If not null, numbers are not rounded to the nearest of two but to either,
   // with the chance of its nearness (bf16 only).
   std::mt19937* random = nullptr;
-  // Weights as they are rounded to groups, by the form, the columns and the
-  // numbers before. If not null, they are rounded once: a test multiplies by
-  // the same few thousands of times. Copies share them.
-  using Grouped = std::map<std::tuple<GroupForm, int, std::vector<float>>,
-                           std::vector<float>>;
-  std::shared_ptr<Grouped> grouped = nullptr;
+  // A weight as products of integers read it.
+  struct Rounded {
+    std::vector<float> weight;
+    std::vector<double> scale;  // of each output; empty for groups
+  };
+  // If not null, weights are rounded once: a test multiplies by the same few
+  // thousands of times. By the form of groups, the columns and the numbers
+  // before. Copies share them.
+  using Kept =
+      std::map<std::tuple<GroupForm, int, std::vector<float>>, Rounded>;
+  std::shared_ptr<Kept> kept = nullptr;
 
   // Linear(), or its product of rounded numbers.
   Matrix Product(const Matrix& input, const LinearTensors& tensors) const;
@@ -102,9 +107,10 @@ struct Numbers {
   Matrix Int8Product(const Matrix& input, const LinearTensors& tensors) const;
   Matrix GroupedProduct(const Matrix& input,
                         const LinearTensors& tensors) const;
-  // A weight as GroupedProduct reads it.
-  std::vector<float> RoundedToGroups(std::vector<float> weight,
-                                     int columns) const;
+  // Those of `kept`, or as the two below make them.
+  Rounded RoundedWeight(std::vector<float> weight, int columns) const;
+  Rounded RoundedToBytes(std::vector<float> weight, int columns) const;
+  Rounded RoundedToGroups(std::vector<float> weight, int columns) const;
   // s8 with a scale for each head of each row.
   Matrix Int8Heads(Matrix x, int heads) const;
 };

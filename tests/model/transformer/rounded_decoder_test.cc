@@ -144,7 +144,7 @@ void RoundedDecoderTest::ExpectEqual(const Formats& formats,
       .smoothing = {},
       .closest_tie = &closest_tie_,
       .closest_source_tie = &closest_source_tie_,
-      .grouped = std::make_shared<reference::Numbers::Grouped>()};
+      .kept = std::make_shared<reference::Numbers::Kept>()};
   engine_ = NewEngine(random_, formats);
   reference_.emplace(random_.description(), reference::Numbers(), numbers);
   margins_ = margins;

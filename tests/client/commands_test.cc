@@ -618,7 +618,7 @@ TEST_F(CommandsTest, ReranksDocuments) {
   run = Run({"rerank", "--query", "q", "one", "bad"});
   EXPECT_EQ(run.code, kExitFailed);
   EXPECT_EQ(run.out, "");
-  EXPECT_THAT(run.err, ErrorAt("documents[1]"));
+  EXPECT_THAT(run.err, ErrorAt("text 2"));
   EXPECT_EQ(Run({"rerank", "one"}).code, kExitUsage);
 }
 

@@ -1,7 +1,7 @@
-// Every test program contains this. With TRIVIUM_TEST_SECONDS in the
-// environment, as ./test sets it, the program ends when one of its tests takes
-// longer, and says which. Without it a test may take any time, as under a
-// debugger or with thousands of schedules.
+// Every test program contains this. With MAX_TEST_SECONDS in the environment, as
+// ./test sets it, the program ends when one of its tests takes longer, and says
+// which. Without it a test may take any time, as under a debugger or with
+// thousands of schedules.
 #include <unistd.h>
 
 #include <csignal>
@@ -39,7 +39,7 @@ class Patience : public testing::EmptyTestEventListener {
 };
 
 [[maybe_unused]] const bool installed = [] {
-  const char* seconds = std::getenv("TRIVIUM_TEST_SECONDS");
+  const char* seconds = std::getenv("MAX_TEST_SECONDS");
   if (seconds == nullptr) return false;
   std::signal(SIGALRM, GiveUp);
   // gTest deletes it.

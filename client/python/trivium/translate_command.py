@@ -371,7 +371,8 @@ def _jobs(args: argparse.Namespace, parser: argparse.ArgumentParser) -> Iterator
             if args.output == _STANDARD:
                 parser.error("standard output takes one document, and no folder")
             if args.output:
-                out = pathlib.Path(args.output) / ((source.name or folder.name) if several else "")
+                part = (source.name or folder.name) if several else ""
+                out = pathlib.Path(args.output) / part
             if out.resolve() == folder:
                 raise DocumentError(
                     f"{name}: its translations would overwrite it: give another -o"

@@ -186,7 +186,7 @@ class ServerTest(unittest.TestCase):
                 code = translate_command.main(
                     ["--address", self.server.address, str(path), "--keys"])
             self.assertEqual(code, 1)
-            self.assertIn("start.document.keys", err.getvalue())
+            self.assertIn("--keys: text has no such option", err.getvalue())
 
     def test_known_texts_and_progress(self):
         told, texts = [], {}

@@ -1,4 +1,5 @@
-// Every test program contains this. With MAX_TEST_SECONDS in the environment, as
+// Every test program contains this. With MAX_TEST_SECONDS in the environment,
+// as
 // ./test sets it, the program ends when one of its tests takes longer, and says
 // which. Without it a test may take any time, as under a debugger or with
 // thousands of schedules.

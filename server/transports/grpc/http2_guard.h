@@ -36,8 +36,8 @@ namespace trivium {
 //     at a bounded rate (BareCalls).
 //   - A large request message is read when there is memory for it
 //     (IncomingMessages). If there is none, the connection waits; if several
-//     clients have called on it, as behind a proxy, the call is refused instead,
-//     so that they do not wait for one of them.
+//     clients have called on it, as behind a proxy, the call is refused
+//     instead, so that they do not wait for one of them.
 //   - A call begins when it is its client's turn (CallTurns).
 //   - A header block has at most kMaxHeaderBytes, and kMaxFieldBytes when it is
 //     unpacked; a connection has at most max_streams open streams. Exceeding a

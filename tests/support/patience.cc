@@ -1,7 +1,6 @@
 // Every test program contains this. With MAX_TEST_SECONDS in the environment,
-// as
-// ./test sets it, the program ends when one of its tests takes longer, and says
-// which. Without it a test may take any time, as under a debugger or with
+// as ./test sets it, the program ends when one of its tests takes longer, and
+// says which. Without it a test may take any time, as under a debugger or with
 // thousands of schedules.
 #include <unistd.h>
 

@@ -34,8 +34,11 @@ inline double Cosine(std::span<const float> a, std::span<const float> b) {
 // Returns the sum of the products of the weights that both have.
 inline double SparseProduct(const v1::SparseEmbedding& a,
                             const v1::SparseEmbedding& b) {
+  // One that was read from a file may lack some.
+  const int a_size = std::min(a.ids_size(), a.weights_size());
+  const int b_size = std::min(b.ids_size(), b.weights_size());
   double sum = 0;
-  for (int i = 0, j = 0; i < a.weights_size() && j < b.weights_size();) {
+  for (int i = 0, j = 0; i < a_size && j < b_size;) {
     if (a.ids(i) == b.ids(j)) sum += double{a.weights(i)} * b.weights(j);
     const bool first = a.ids(i) <= b.ids(j), second = b.ids(j) <= a.ids(i);
     i += first;
@@ -48,8 +51,11 @@ inline double SparseProduct(const v1::SparseEmbedding& a,
 // one of the document's; 0 if the document has none.
 inline double MaxSim(const v1::MultiVector& query,
                      const v1::MultiVector& document) {
-  if (document.values().empty() || query.size() != document.size()) return 0;
   const int size = static_cast<int>(query.size());
+  if (size <= 0 || query.size() != document.size() ||
+      document.values_size() < size) {
+    return 0;
+  }
   double sum = 0;
   for (int i = 0; i + size <= query.values_size(); i += size) {
     double largest = -std::numeric_limits<double>::infinity();

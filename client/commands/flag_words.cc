@@ -130,8 +130,10 @@ std::string InFlagWords(std::string_view message,
     // A word beside other characters is a part of something else, such as a
     // file's name or a number.
     const bool alone = out.empty() || out.back() == ' ' || out.back() == '(';
-    const bool is_path = word.find_first_of("_.[") != word.npos ||
-                         message.substr(end).starts_with(": ");
+    // A message begins with the field that it is about.
+    const bool is_subject = (out.empty() || out.ends_with(": ")) &&
+                            message.substr(end).starts_with(": ");
+    const bool is_path = word.find_first_of("_.[") != word.npos || is_subject;
     out +=
         alone && is_path ? InFlagWord(word, named, flags) : std::string(word);
     if (end == size && size < message.size()) ++size;

@@ -51,6 +51,12 @@ TEST(FlagWordsTest, TextsOfOtherCallsAreTexts) {
   EXPECT_EQ(In("text 2: texts[0]: has 9 bytes"), "text 2: has 9 bytes");
 }
 
+TEST(FlagWordsTest, AWordWithinAMessageIsNoField) {
+  EXPECT_EQ(In("words: are not for ids"), "--words: are not for ids");
+  EXPECT_EQ(In("cannot read the model: no such file"),
+            "cannot read the model: no such file");
+}
+
 TEST(FlagWordsTest, DocumentsAreTheCommandsTexts) {
   EXPECT_EQ(In("documents[1]: has 9 tokens and the model reads at most 8; send "
                "shorter text, or set truncate"),

@@ -116,6 +116,18 @@ TEST(RelevanceTest, ComparesEmbeddingsOfTheQuerysKind) {
   EXPECT_EQ(Relevance(MultiVector({1, 0}), MultiVector({})), 0);
 }
 
+TEST(RelevanceTest, ASpoiledIndexEndsNothing) {
+  v1::EncodeResult cut = Sparse({{1, 2}, {5, 3}});
+  cut.mutable_sparse()->mutable_ids()->RemoveLast();
+  EXPECT_DOUBLE_EQ(Relevance(Sparse({{1, 2}, {5, 3}}), cut), 4);
+  v1::EncodeResult flat = MultiVector({1, 0});
+  flat.mutable_multi_vector()->set_size(0);
+  EXPECT_EQ(Relevance(flat, flat), 0);
+  v1::EncodeResult large = MultiVector({1, 0});
+  large.mutable_multi_vector()->set_size(1u << 31);
+  EXPECT_EQ(Relevance(large, large), 0);
+}
+
 TEST(SearchIndexTest, KeepsEmbeddingsOfOneKind) {
   v1::EncodeResult both = Sparse({{3, 0.25}});
   both.add_embedding(1);

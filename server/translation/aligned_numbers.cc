@@ -66,7 +66,7 @@ TextSpan SignOf(std::string_view text, TextSpan within, TextSpan number) {
 void AlignNumbers(std::string_view text, TextSpan sentence,
                   std::string_view translation,
                   std::vector<AlignedWords>* words) {
-  constexpr float kCertain = 1000;  // greater than the weight of attention
+  constexpr float kCertain = AlignedWords::kCertain;
   const std::map<std::string, NumberPlace> sources =
       NumbersByDigits(text, sentence);
   if (sources.empty()) return;

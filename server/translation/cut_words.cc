@@ -89,7 +89,7 @@ std::vector<size_t> AlignPartsOfWords(std::string_view text, TextSpan sentence,
                                       const std::vector<size_t>& places,
                                       std::string_view translation,
                                       std::vector<AlignedWords>* words) {
-  constexpr float kCertain = 1000;  // greater than the weight of attention
+  constexpr float kCertain = AlignedWords::kCertain;
   std::vector<size_t> cuts;
   std::vector<AlignedWords> parts;
   for (size_t i = 0; i < places.size(); ++i) {

@@ -26,9 +26,8 @@ TextSpan OrdinalOf(std::string_view translation, std::string_view word);
 
 // Aligns the parts of cut words that the translation has once and unchanged,
 // and adds them to `words`; also the number and the ending of an ordinal.
-// `places` are those of the tags in `text`; they
-// ascend. `sentence` is the part of the text that was translated. Returns where
-// to cut the translation.
+// `places` are those of the tags in `text`; they ascend. `sentence` is the part
+// of the text that was translated. Returns where to cut the translation.
 std::vector<size_t> AlignPartsOfWords(std::string_view text, TextSpan sentence,
                                       const std::vector<size_t>& places,
                                       std::string_view translation,

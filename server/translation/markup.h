@@ -21,7 +21,10 @@ namespace trivium {
 struct AlignedWords {
   TextSpan target;
   TextSpan source;
-  float weight = 0;  // above 0; higher means more certain
+  // Above 0; higher means more certain. What is known without attention has
+  // kCertain, which is more than any attention adds up to.
+  static constexpr float kCertain = 1000;
+  float weight = 0;
   // True if both spans have the same text and each is a single word, which no
   // tag may split.
   bool whole = false;

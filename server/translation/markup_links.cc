@@ -8,8 +8,7 @@ namespace {
 
 using Link = MarkupLinks::Link;
 
-// The least weight of what is known without attention.
-constexpr float kCertain = 1000;
+constexpr float kCertain = AlignedWords::kCertain;
 
 // Merges the links to the same source word, adding up their weights. Returns
 // the source word of the same kind, or known without attention, with the

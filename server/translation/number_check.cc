@@ -404,10 +404,10 @@ std::vector<TextEdit> NumberCheck::SeparatorEdits(
       }
       const std::string word = WordBefore(source, origin.span.begin);
       const bool point = !origin.grouped && source_style_.point == ".";
-      const bool section = point && AnnouncesSection(word) &&
-                           !CountsUnit(source, origin.span.end);
+      const bool counts = point && CountsUnit(source, origin.span.end);
+      const bool section = point && !counts && AnnouncesSection(word);
       const bool version =
-          point && !section && !CountsUnit(source, origin.span.end) &&
+          point && !counts && !section &&
           IsVersion(source, origin.span.begin, translation, number.span.begin);
       if (!section && !version && origin.value == number.value &&
           origin.grouped == number.grouped &&

@@ -24,8 +24,6 @@ namespace {
 // A token attends to many tokens a little. Weights below this share of the
 // largest one are noise.
 constexpr float kLeastShare = 0.2f;
-// The weight of a restored span: greater than that of any attention.
-constexpr float kCertain = 1000;
 
 // Returns the place of a span after placeholders were replaced; nullopt if the
 // span overlaps a placeholder.
@@ -50,8 +48,9 @@ std::optional<TextSpan> Moved(TextSpan span,
 void AddRestored(std::span<const Restored::Place> places,
                  std::span<const TextSpan> spans, Alignment* alignment) {
   for (const Restored::Place& place : places) {
-    alignment->push_back(
-        {place.restored, spans[place.span], kCertain, /*whole=*/true});
+    alignment->push_back({place.restored, spans[place.span],
+                          AlignedWords::kCertain,
+                          /*whole=*/true});
   }
   std::stable_sort(alignment->begin(), alignment->end(),
                    [](const AlignedWords& a, const AlignedWords& b) {

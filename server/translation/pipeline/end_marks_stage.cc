@@ -67,20 +67,13 @@ absl::Status EndMarksStage::After(const TranslationJob& job,
     return absl::OkStatus();  // a protected span has them
   }
   for (size_t h = 0; h < candidate->translation.hypotheses.size(); ++h) {
-    std::string& text = candidate->translation.hypotheses[h].text;
+    const std::string& text = candidate->translation.hypotheses[h].text;
     const TextSpan here = EndMarks(text);
     if (here.begin == here.end || here.Of(text) == written ||
         AreDots(here.Of(text)) != AreDots(written)) {
       continue;
     }
-    const EditedText edited(std::move(text), {{here, std::string(written)}});
-    if (h < candidate->alignments.size()) {
-      for (AlignedWords& words : candidate->alignments[h]) {
-        words.target = {edited.InEdited(words.target.begin),
-                        edited.InEdited(words.target.end)};
-      }
-    }
-    text = edited.text();
+    candidate->Edit(h, {{here, std::string(written)}});
   }
   return absl::OkStatus();
 }

@@ -116,6 +116,19 @@ struct TranslationCandidate {
   int number_faults = 0;
   bool copied_word = false;  // a word by itself, which has a translation
 
+  // Edits the text of hypothesis `h`. Its alignment follows the text.
+  void Edit(size_t h, std::vector<TextEdit> edits) {
+    std::string& text = translation.hypotheses[h].text;
+    const EditedText edited(std::move(text), std::move(edits));
+    if (h < alignments.size()) {
+      for (AlignedWords& words : alignments[h]) {
+        words.target = {edited.InEdited(words.target.begin),
+                        edited.InEdited(words.target.end)};
+      }
+    }
+    text = edited.text();
+  }
+
   // Number of findings in the best hypothesis.
   int findings() const {
     int count = 0;

@@ -46,17 +46,9 @@ absl::Status WholeCharactersStage::After(
     return absl::OkStatus();
   }
   for (size_t h = 0; h < candidate->translation.hypotheses.size(); ++h) {
-    std::string& text = candidate->translation.hypotheses[h].text;
-    std::vector<TextEdit> removals = RemovalsFrom(text);
-    if (removals.empty()) continue;
-    const EditedText edited(std::move(text), std::move(removals));
-    if (h < candidate->alignments.size()) {
-      for (AlignedWords& words : candidate->alignments[h]) {
-        words.target = {edited.InEdited(words.target.begin),
-                        edited.InEdited(words.target.end)};
-      }
-    }
-    text = edited.text();
+    std::vector<TextEdit> removals =
+        RemovalsFrom(candidate->translation.hypotheses[h].text);
+    if (!removals.empty()) candidate->Edit(h, std::move(removals));
   }
   return absl::OkStatus();
 }

@@ -91,18 +91,20 @@ std::unique_ptr<QueuedRequest> Dispatcher::TakeOf(Priority priority, int worker,
   if (queue->of(priority).requests() == 0 || !BelowShare(worker, priority)) {
     return nullptr;
   }
-  return queue->of(priority).Dequeue(
+  bool may_overtake = true;
+  std::unique_ptr<QueuedRequest> taken = queue->of(priority).Dequeue(
       [&](QueuedRequest& request) {
         // Requests that this pass dropped are no longer work.
         if (!BelowShare(worker, priority)) return FairQueue::Verdict::kStop;
         if (PassOver(worker, &request)) return FairQueue::Verdict::kSkip;
         const FairQueue::Verdict verdict = fits(request);
-        *stopped = verdict == FairQueue::Verdict::kStop ||
-                   verdict == FairQueue::Verdict::kSkipClient ||
-                   (*stopped && verdict != FairQueue::Verdict::kTake);
+        may_overtake = may_overtake && verdict != FairQueue::Verdict::kStop &&
+                       verdict != FairQueue::Verdict::kSkipClient;
         return verdict;
       },
       late);
+  *stopped = taken == nullptr && !may_overtake;
+  return taken;
 }
 
 void Dispatcher::Finished(int worker, uint64_t source_key) {

@@ -75,7 +75,8 @@ class Dispatcher {
     int requests;  // requests of this worker that read the source
   };
 
-  // Takes from the queue of one priority. Sets `stopped` if `fits` said kStop.
+  // Takes from the queue of one priority. Sets `stopped` if it takes
+  // none since `fits` let none overtake one that does not fit.
   std::unique_ptr<QueuedRequest> TakeOf(Priority priority, int worker,
                                         RequestQueue* queue,
                                         FairQueue::Decide fits,

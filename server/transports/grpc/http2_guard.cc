@@ -130,10 +130,7 @@ absl::Status Http2Guard::OnClientFrame(const FrameHead& head,
   switch (head.type) {
     case kReset:
       balance_ -= kResetCost;
-      if (Close(head.stream)) {
-        resets_->OnReset(balance_at_);
-        waits_for_resets_ = resets_->Full(balance_at_);
-      }
+      if (Close(head.stream)) CountReset();
       break;
     case kData:
       padding_next_ = (head.flags & kPadded) != 0 && head.length > 0;
@@ -229,6 +226,10 @@ void Http2Guard::Refuse(const Stream& its) {
 void Http2Guard::ResetForGrpc(uint32_t stream, std::string* to_grpc) {
   AppendReset(stream, ResetCode::kCancel, to_grpc);
   balance_ -= kResetCost;
+  CountReset();
+}
+
+void Http2Guard::CountReset() {
   resets_->OnReset(balance_at_);
   waits_for_resets_ = resets_->Full(balance_at_);
 }

@@ -149,6 +149,7 @@ class Http2Guard {
   void Refuse(const Stream& its);
   // Resets a stream that is closed here, as its client might have done.
   void ResetForGrpc(uint32_t stream, std::string* to_grpc);
+  void CountReset();
   void OnServerFrame(const FrameHead& head);
   // Returns true if the stream was open.
   bool Close(uint32_t stream);

@@ -11,6 +11,7 @@
 #include "server/adapters/http_status.h"
 #include "server/adapters/json_fields.h"
 #include "server/adapters/openai_thinking.h"
+#include "server/adapters/openai_tools.h"
 #include "server/adapters/written_body.h"
 #include "trivium/v1/inference.pb.h"
 
@@ -42,7 +43,7 @@ struct CompletionOptions {
   bool prompt_only = false;
   OpenAiThinking thinking;  // of chats, for SetOpenAiThinking
   // Names of fields of tools that KeepAllowedTools moved.
-  std::vector<std::pair<std::string, std::string>> tool_names;
+  ToolNames tool_names;
 };
 
 // Adds the names that a request has for the fields of its options.

@@ -265,7 +265,7 @@ class ResponsesReader {
   }
 
   void ReadAllowedTools(JsonFields* choice) {
-    std::vector<std::pair<std::string, std::string>> moved;
+    ToolNames moved;
     KeepAllowedTools(
         choice,
         [](JsonFields* tool) {

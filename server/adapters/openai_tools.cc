@@ -115,7 +115,7 @@ void ReadChosenFunction(const json& value, JsonFields* fields, v1::Chat* chat) {
 }
 
 void ReadChoice(const json& choice, JsonFields* fields, v1::Chat* chat,
-                std::vector<std::pair<std::string, std::string>>* names) {
+                ToolNames* names) {
   if (choice.is_string()) {
     return ReadChoiceName(choice.get<std::string>(), fields, chat);
   }
@@ -137,8 +137,7 @@ void ReadChoice(const json& choice, JsonFields* fields, v1::Chat* chat,
 
 void KeepAllowedTools(JsonFields* allowed,
                       const std::function<std::string(JsonFields*)>& read_name,
-                      v1::Chat* chat,
-                      std::vector<std::pair<std::string, std::string>>* names) {
+                      v1::Chat* chat, ToolNames* names) {
   allowed->Require("mode");
   allowed->Only("mode", {"auto", "required"}, "must be auto or required");
   if (allowed->String("mode") == "required") {
@@ -180,7 +179,7 @@ void KeepAllowedTools(JsonFields* allowed,
 
 void ReadOpenAiTools(WrittenBody* written, JsonFields* fields,
                      IgnoredMembers* ignored, v1::Chat* chat,
-                     std::vector<std::pair<std::string, std::string>>* names) {
+                     ToolNames* names) {
   if (const json* const tools = fields->Value("tools")) {
     if (!tools->is_array()) return fields->Fail("tools", "must be a list");
     for (size_t i = 0; i < tools->size() && fields->ok(); ++i) {

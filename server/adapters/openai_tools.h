@@ -12,24 +12,24 @@
 
 namespace trivium {
 
+// The names that a request has for fields of tools, where their places in the
+// chat differ: {"chat.tools[0]", "tools[2]"}.
+using ToolNames = std::vector<std::pair<std::string, std::string>>;
+
 // Reads `tools`, which are functions, `tool_choice` and `parallel_tool_calls`.
 // The older `functions` and `function_call` are errors. Calls are held to their
 // schemas whether `strict` is true or not, so the template never sees it.
 //
-// `written` is the fields' object. Adds to `names` the request's names of tools
-// whose places in the chat differ.
+// `written` is the fields' object.
 void ReadOpenAiTools(WrittenBody* written, JsonFields* fields,
-                     IgnoredMembers* ignored, v1::Chat* chat,
-                     std::vector<std::pair<std::string, std::string>>* names);
+                     IgnoredMembers* ignored, v1::Chat* chat, ToolNames* names);
 
 // Reads `mode` and `tools` of a tool_choice of type allowed_tools, and removes
 // the chat's other tools: the model sees only those that it may call.
-// `read_name` reads the name of a function in the list. Adds to `names` as
-// above, "chat.tools[0]" -> "tools[2]".
+// `read_name` reads the name of a function in the list.
 void KeepAllowedTools(JsonFields* allowed,
                       const std::function<std::string(JsonFields*)>& read_name,
-                      v1::Chat* chat,
-                      std::vector<std::pair<std::string, std::string>>* names);
+                      v1::Chat* chat, ToolNames* names);
 
 }  // namespace trivium
 

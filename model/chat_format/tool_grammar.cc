@@ -5,8 +5,7 @@
 // as bare text between marks.
 //
 // What always holds:
-// - ChatReader reads each text of the grammar as the calls that it was made
-// for:
+// - ChatReader reads each text of the grammar as the calls that it stands for:
 //   a bare text never contains the mark that ends it.
 // - Arguments of any tool of the list are exactly what its schema allows.
 //   Parameters as bare text keep the schema's order and miss only optional

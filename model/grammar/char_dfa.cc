@@ -1,11 +1,10 @@
-// Each operation leaves an automaton for which this holds (Trim):
-// - State 0 is the start. All other states can be reached from it, and from
-//   each one a text can be completed, so an empty set is one state that does
-//   not accept, and a cycle means texts without end.
-// - Edges of a state are ascending and disjoint: at most one is taken by a
-//   character. Characters without an edge lead nowhere; Complement adds the
-//   state that they lead to.
-// Automata are not minimal: two states may accept the same texts.
+// State 0 is the start. Edges of a state are ascending and disjoint, so a
+// character takes at most one; one without an edge leads nowhere. Automata are
+// not minimal: two states may accept the same texts.
+//
+// Trim, with which most operations end, removes all states but the start from
+// which no text can be completed. So a cycle means texts without end, and a
+// start without texts has no edges.
 #include "model/grammar/char_dfa.h"
 
 #include <algorithm>

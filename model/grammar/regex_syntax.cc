@@ -6,10 +6,9 @@
 // - \b and \B are choices of look-around, so CharDfa knows four assertions and
 //   the two anchors, nothing else.
 // - A lazy `?` and a group's name change no match, so neither is kept.
-// - ^ and $ at the ends of alternatives are taken away once the whole
-// expression
-//   is parsed (TakeAnchors); with `search`, any text stands where none was. If
-//   an assertion is left anywhere else, nothing is taken away.
+// - ^ and $ at the ends of alternatives are taken away once all is parsed
+//   (TakeAnchors); with `search`, any text stands where none was. If an
+//   assertion is left anywhere else, nothing is taken away.
 // - What is not known is an error with its byte, never read as plain text.
 #include "model/grammar/regex_syntax.h"
 

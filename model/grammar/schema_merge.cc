@@ -10,8 +10,7 @@
 //   an allOf, which is merged only if it is reached. So a recursive schema
 //   ends.
 // - Disjoint and Impossible answer true only if they are certain. False may
-// mean
-//   "not known".
+//   mean "not known".
 // - Each join takes steps in proportion to both schemas, and levels are bounded
 //   by kMostSchemaDepth: a reference that leads to itself is an error, no loop.
 #include <algorithm>

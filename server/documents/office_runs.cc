@@ -23,7 +23,7 @@ constexpr char kField[] = "#field";
 
 class RunReader {
  public:
-  // `paragraphs`: those before.
+  // `paragraphs` is the number of those before these.
   RunReader(const RunNames& names, const std::string& part,
             const Tokens& tokens, size_t paragraphs, SegmentBuilder* builder)
       : names_(names),

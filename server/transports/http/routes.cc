@@ -5,8 +5,8 @@
 // - A path is looked for as it is written first. Only one that is not found is
 //   looked for without doubled slashes, then as a twin's.
 // - Paths of trivium.v1 are found only as they are written.
-// - The methods of a path are neighbours, and so are the routes that a member
-//   tells apart: tables are searched in their order.
+// - Routes of one method, path and member are neighbours. Tables are searched
+//   in their order.
 #include "server/transports/http/routes.h"
 
 #include <algorithm>

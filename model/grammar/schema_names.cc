@@ -153,18 +153,29 @@ class References {
   bool has_parts_ = false;                    // schemas with names of their own
 };
 
+// True if a schema with this text may have names, or references to names.
+bool MayHaveNames(std::string_view text) {
+  // One pass over the text, since most have none of these.
+  for (size_t at = text.find('$'); at != text.npos;
+       at = text.find('$', at + 1)) {
+    const std::string_view rest = text.substr(at);
+    for (const std::string_view key :
+         {"$id\"", "$anchor\"", "$dynamicRef\"", "$recursiveRef\""}) {
+      if (rest.starts_with(key)) return true;
+    }
+    // The draft says how names are written.
+    if (rest.starts_with("$schema\"") && text.find("draft-04") != text.npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 absl::Status PointReferences(std::string_view text, WorkBudget* work,
                              Schema* root) {
-  const auto has = [text](std::string_view part) {
-    return text.find(part) != text.npos;
-  };
-  if (!root->is_object() ||
-      !(has("\"$id\"") || has("\"$anchor\"") || has("\"$dynamicRef\"") ||
-        has("\"$recursiveRef\"") || has("draft-04"))) {
-    return absl::OkStatus();
-  }
+  if (!root->is_object() || !MayHaveNames(text)) return absl::OkStatus();
   return References(work, root).Replace();
 }
 

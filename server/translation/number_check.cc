@@ -368,7 +368,16 @@ NumberCheck::Differences NumberCheck::Compare(
   });
   PairWithWords(source, source_, translation, target_, &parts);
   PairWithWords(translation, target_, source, source_, &others);
-  return {Unpaired(parts), Unpaired(others)};
+  Differences differences = {Unpaired(parts), Unpaired(others)};
+  const auto is_in_source = [&](size_t i) {
+    return written[i].is_value() &&
+           std::any_of(read.begin(), read.end(), [&](const auto& one) {
+             return one.value == written[i].value;
+           });
+  };
+  differences.repeated = static_cast<size_t>(std::count_if(
+      differences.added.begin(), differences.added.end(), is_in_source));
+  return differences;
 }
 
 std::vector<TextEdit> NumberCheck::SeparatorEdits(

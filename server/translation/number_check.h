@@ -30,6 +30,7 @@ class NumberCheck {
   struct Differences {
     std::vector<size_t> missing;  // of the source's NumbersIn()
     std::vector<size_t> added;    // of the translation's
+    size_t repeated = 0;          // added numbers whose value the source has
     size_t size() const { return missing.size() + added.size(); }
     bool empty() const { return size() == 0; }
   };

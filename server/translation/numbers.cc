@@ -1,7 +1,7 @@
 // Invariants:
 // - A number begins and ends with a digit; numbers do not overlap.
 // - Spaces and apostrophes separate only groups of three digits after a group
-//   of one to three.
+//   of one to three, which no letter precedes: "A350 350" is two numbers.
 // - A separator that is no group mark and not the style's point makes no value:
 //   "15.30" is a time or a date in German, and so is "3.1".
 #include "server/translation/numbers.h"
@@ -193,6 +193,7 @@ std::vector<WrittenNumber> NumbersIn(std::string_view text,
     WrittenNumber number;
     std::vector<std::string_view> separators;
     number.runs.push_back({at, EndOfDigits(text, at)});
+    const bool of_name = at > 0 && absl::ascii_isalpha(text[at - 1]);
     for (;;) {
       const size_t end = number.runs.back().end;
       const std::string_view separator = SeparatorAt(text, end);
@@ -200,7 +201,7 @@ std::vector<WrittenNumber> NumbersIn(std::string_view text,
       const size_t begin = end + separator.size();
       const TextSpan run = {begin, EndOfDigits(text, begin)};
       if (!MayPrecedeFraction(separator) &&
-          (Size(run) != 3 ||
+          (of_name || Size(run) != 3 ||
            !AreGroups(text, number.runs, number.runs.size()) ||
            (!separators.empty() && separators.back() != separator))) {
         break;

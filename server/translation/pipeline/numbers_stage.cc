@@ -21,7 +21,8 @@ constexpr int kRequire = kPlaceholderStyles + 1;
 constexpr int kHoldAll = kRequire + 1;
 constexpr int kMostHolds = kHoldAll + kPlaceholderStyles - 1;
 constexpr int kBeamsOfNumber = 2;
-// A number that is missing is worse than one that was added.
+// A number that is missing is worse than one that was added. One that is said
+// twice is no fault: another attempt seldom says it once.
 constexpr size_t kFaultsOfMissing = 2;
 
 // True if the part's numbers can be told from its placeholders.
@@ -241,7 +242,7 @@ absl::Status NumbersStage::After(const TranslationJob& job,
                                lost.end());
     candidate->number_faults =
         static_cast<int>(kFaultsOfMissing * differences.missing.size() +
-                         differences.added.size());
+                         differences.added.size() - differences.repeated);
     candidate->missing_numbers = std::move(differences.missing);
   }
   return absl::OkStatus();

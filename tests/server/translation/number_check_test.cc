@@ -51,6 +51,11 @@ TEST(NumbersTest, DatesTimesAndVersionsAreNoValues) {
               ElementsAre("2026", "11", "26", "10", "30"));
 }
 
+TEST(NumbersTest, SpacesBehindANameMarkNoGroups) {
+  EXPECT_THAT(Values("Der A350 350 Menschen und 350 000 Koffer", "de"),
+              ElementsAre("350", "350", "350000"));
+}
+
 TEST(NumbersTest, UnknownLanguagesHaveNoStyle) {
   EXPECT_FALSE(NumberStyle::For(""));
   EXPECT_FALSE(NumberStyle::For("xx"));
@@ -95,6 +100,16 @@ TEST(NumberCheckTest, LostAndAlteredNumbersAreFound) {
   EXPECT_TRUE(Differ("Pay 90.", "Zahle 90 oder 91."));
   EXPECT_TRUE(Differ("5 and 5", "5"));
   EXPECT_TRUE(Differ("at 18:55", "um 18:555"));
+}
+
+TEST(NumberCheckTest, NumbersThatAreSaidTwiceAreRepeated) {
+  const auto repeated = [](std::string_view translation) {
+    const NumberCheck::Differences differences =
+        Check("en", "de").Compare("In 1850 it had 3 rooms.", translation);
+    return std::pair(differences.added.size(), differences.repeated);
+  };
+  EXPECT_EQ(repeated("1850 hatte es 1850 3 Zimmer."), std::pair(1ul, 1ul));
+  EXPECT_EQ(repeated("1850 hatte es 1851 3 Zimmer."), std::pair(1ul, 0ul));
 }
 
 TEST(NumberCheckTest, SmallNumbersMayBeWordsOfAnUnknownLanguage) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
+#include "base/utf8.h"
 #include "server/translation/sentences.h"
 
 namespace trivium {
@@ -118,6 +119,34 @@ bool EndsWithComment(std::string_view line) {
   return line.substr(0, end).ends_with(kBegin);
 }
 
+// What the texts of an item are indented by, as those of a footnote are.
+constexpr std::string_view kListItem = "-   ";
+
+// True if the line at `at` begins a footnote that has further paragraphs, which
+// are indented. Looks ahead to the next footnote at most.
+bool BeginsLongFootnote(std::string_view text, size_t at) {
+  const std::string_view first = LineAt(text, at);
+  const size_t name = first.find(']');
+  if (!first.starts_with("[^") || name == first.npos ||
+      !first.substr(name).starts_with("]:")) {
+    return false;
+  }
+  bool blank = false;
+  for (at += first.size(); at < text.size();) {
+    ++at;
+    const std::string_view line = LineAt(text, at);
+    const bool indented =
+        line.starts_with("\t") || line.starts_with("    ");
+    if (IsBlank(line)) {
+      blank = true;
+    } else if (blank || line.starts_with("[^")) {
+      return blank && indented;
+    }
+    at += line.size();
+  }
+  return false;
+}
+
 }  // namespace
 
 size_t AfterFrontMatter(std::string_view text) {
@@ -180,6 +209,7 @@ ParsedMarkdown::ParsedMarkdown(std::string_view text) {
     if (IsTableRule(line)) {
       AddTableRule(line);
     } else {
+      if (BeginsLongFootnote(text, at)) Insert(kListItem);
       text_ += line;
       if (EndsWithComment(line)) Insert("x");
     }

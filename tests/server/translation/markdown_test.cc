@@ -160,6 +160,17 @@ TEST(MarkdownTest, EachFootnoteIsATextOfItsOwn) {
             "A[^1] b[^c].\n\n[^1]: D e.\n[^c]: x.\n[^h]: I j.\n");
 }
 
+TEST(MarkdownTest, FurtherParagraphsOfAFootnoteAreTexts) {
+  const std::string text =
+      "A[^1].\n\n[^1]: D e.\n\n    F g\n    h.\n\n\tI j.\n\nK.\n\n    code\n";
+  EXPECT_EQ(Plain(text), "A.\nD e.\nF g h.\nI j.\nK.\n");
+  EXPECT_EQ(Translated(Markdown(text), "F g h.", "x.", {}),
+            "A[^1].\n\n[^1]: D e.\n\n    x.\n\n\tI j.\n\nK.\n\n    code\n");
+  // Without a blank line between, each note is its own.
+  EXPECT_EQ(Plain("[^1]: A.\n[^2]: B.\n\n    C.\n"), "\nA.\nB.\nC.\n");
+  EXPECT_EQ(Plain("```\n[^1]: A.\n\n    C.\n```\n"), "\n");
+}
+
 TEST(MarkdownTest, PutsDelimitersAtTheBordersOfWords) {
   // The quotation marks would keep "**" from beginning anything.
   EXPECT_EQ(Says("A **\"b\"** c", "a\"b\"c",

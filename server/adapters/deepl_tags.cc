@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_replace.h"
+#include "base/utf8.h"
 
 namespace trivium {
 namespace {
@@ -28,20 +29,45 @@ std::optional<DisputedTag> FindDisputedTag(std::string_view text,
   const absl::StatusOr<std::vector<MarkupPiece>> pieces =
       xml ? XmlPieces(text) : HtmlPieces(text);
   if (!pieces.ok()) return std::nullopt;
+  // What stands between two words: whether anything may end a sentence there,
+  // and the first tags that do what they should not.
+  bool splits = false, may_split = false;
+  std::string splitting, within;
+  bool words = false;  // before it
   for (const MarkupPiece& piece : *pieces) {
-    std::string name(TagName(piece.span.Of(text)));
-    if (name.empty() || piece.kind == MarkupPiece::Kind::kOpaque) continue;
+    const std::string_view bytes = piece.span.Of(text);
+    std::string name(TagName(bytes));
     if (!xml) name = absl::AsciiStrToLower(name);
-    const bool splits = piece.kind == MarkupPiece::Kind::kBreak;
     const bool asked = tags.splitting.contains(name);
-    if (asked && !splits) return {{"splitting_tags", name}};
-    if (!splits || asked) continue;
-    if (tags.non_splitting.contains(name)) {
-      return {{"non_splitting_tags", name}};
+    switch (piece.kind) {
+      case MarkupPiece::Kind::kBreak:
+        splits = true;
+        if (name.empty() || asked || tags.ignored.contains(name) ||
+            (tags.outline && !tags.non_splitting.contains(name))) {
+          may_split = true;
+        } else if (splitting.empty()) {
+          splitting = name;
+        }
+        continue;
+      case MarkupPiece::Kind::kOpen:
+      case MarkupPiece::Kind::kClose:
+      case MarkupPiece::Kind::kVoid:
+        if (asked && within.empty()) within = name;
+        continue;
+      default:
+        if (IsBlank(bytes)) continue;
     }
-    if (!tags.outline && !tags.ignored.contains(name)) {
-      return {{"outline_detection", name}};
+    if (words && splits && !may_split) {
+      const bool listed = tags.non_splitting.contains(splitting);
+      return {{listed ? "non_splitting_tags" : "outline_detection", splitting}};
     }
+    if (words && !splits && !within.empty()) {
+      return {{"splitting_tags", within}};
+    }
+    words = true;
+    splits = may_split = false;
+    splitting.clear();
+    within.clear();
   }
   return std::nullopt;
 }

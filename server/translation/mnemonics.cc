@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "server/translation/characters.h"
 
 namespace trivium {
@@ -56,8 +57,16 @@ std::optional<size_t> FindMnemonic(std::string_view label,
     return u_isUWhiteSpace(Before(label, at)) ? std::optional(at)
                                               : std::nullopt;
   }
+  // "E&xit" may have several pieces.
+  constexpr size_t kLeastRest = 3;
+  const std::string_view rest = label.substr(at + 1, end - at - 1);
+  if (at == begin + 1 && u_isupper(FirstCharacter(label.substr(begin))) &&
+      rest.size() >= kLeastRest &&
+      std::all_of(rest.begin(), rest.end(), absl::ascii_islower)) {
+    return at;
+  }
   std::string word(label.substr(begin, at - begin));
-  word += label.substr(at + 1, end - at - 1);
+  word += rest;
   return is_common(word) ? std::optional(at) : std::nullopt;
 }
 

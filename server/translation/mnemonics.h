@@ -18,7 +18,8 @@ namespace trivium {
 using IsCommonWord = std::function<bool(std::string_view word)>;
 
 // Returns the place of the mark in a label that has one, else nullopt. A mark
-// within a word must part a common word, as in "E&xit": "R&D" has none.
+// within a word must part a common word, as in "Sa&ve", or stand behind its
+// capital, as in "E&xit": "R&D" has none.
 std::optional<size_t> FindMnemonic(std::string_view label,
                                    const IsCommonWord& is_common);
 

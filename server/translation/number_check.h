@@ -58,7 +58,7 @@ class NumberCheck {
                                    std::string_view translation) const;
 
   // Returns the source's numbers whose currency is not beside them in the
-  // translation, as indices.
+  // translation, or whose "million" is lost, as indices.
   std::vector<size_t> LostCurrencies(std::string_view source,
                                      std::string_view translation) const;
 

@@ -510,8 +510,15 @@ std::vector<size_t> WithoutCurrency(const NumberedText& source,
   for (const NumberPair& pair : PairsOf(source, translation)) {
     const Currency* const currency =
         SignedCurrency(source.text, source.numbers[pair.source]);
-    if (currency != nullptr &&
-        !HasCurrency(translation, pair.translation, *currency)) {
+    if (currency == nullptr) continue;
+    const auto multiplied = [](const NumberedText& text, size_t index) {
+      size_t end = text.numbers[index].span.end;
+      if (text.text.substr(end).starts_with("-")) ++end;
+      return BehindMultiplier(text.text, end) > end;
+    };
+    if (!HasCurrency(translation, pair.translation, *currency) ||
+        (multiplied(source, pair.source) &&
+         !multiplied(translation, pair.translation))) {
       found.push_back(pair.source);
     }
   }

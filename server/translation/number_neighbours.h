@@ -27,7 +27,7 @@ std::vector<TextEdit> NeighbourEdits(const NumberedText& source,
                                      std::string_view target_language);
 
 // Returns the source's numbers, as indices, whose currency does not stand
-// beside the same number of the translation.
+// beside the same number of the translation, or whose "million" is lost.
 std::vector<size_t> WithoutCurrency(const NumberedText& source,
                                     const NumberedText& translation);
 

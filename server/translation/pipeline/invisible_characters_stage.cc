@@ -117,14 +117,16 @@ absl::Status InvisibleCharactersStage::After(
 }
 
 TextSpan InvisibleCharactersStage::KeyMark(const TranslationJob& job) const {
-  if (!options_.labels || job.markup || models_.empty()) return {};
+  if (!options_.labels || models_.empty()) return {};
+  const std::string_view text = job.text.text;
+  const TextSpan label = WithoutWhiteSpace(text, {0, text.size()});
   const auto at =
-      FindMnemonic(job.text.text, [this](std::string_view word) {
+      FindMnemonic(label.Of(text), [this](std::string_view word) {
         return std::all_of(
             models_.begin(), models_.end(),
             [word](const auto& model) { return model->IsPiece(word); });
       });
-  return at ? TextSpan{*at, *at + 1} : TextSpan();
+  return at ? TextSpan{label.begin + *at, label.begin + *at + 1} : TextSpan();
 }
 
 }  // namespace trivium

@@ -161,7 +161,8 @@ TEST(NumberCheckTest, VersionsAndSectionsGetTheirPointBack) {
   EXPECT_EQ(Corrected(german, "It costs EUR 4.10.", "Es kostet EUR 4,10."),
             "Es kostet EUR 4,10.");
   for (const auto& [source, translation] :
-       {std::pair("Total 22.04 for all.", "Total 22,04 für alle."),
+       {std::pair("Total 22.04 is due.", "Total 22,04 ist fällig."),
+        std::pair("Spending 2.04 for all.", "Spending 2,04 für alle."),
         std::pair("Berlin 22.04 degrees.", "Berlin 22,04 Grad."),
         std::pair("Berlin 1122.04 more.", "Berlin 1122,04 mehr."),
         std::pair("In 22.04 seconds.", "In 22,04 Sekunden.")}) {

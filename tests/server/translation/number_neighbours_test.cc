@@ -155,6 +155,13 @@ TEST(NumberNeighboursTest, ACurrencyOfAnotherNumberIsFound) {
   EXPECT_THAT(Lost("USD 500 or EUR 450", "500 USD oder 450 EUR"), IsEmpty());
 }
 
+TEST(NumberNeighboursTest, ALostMillionIsFound) {
+  EXPECT_THAT(Lost("They raised $20m.", "Sie hoben 20 Dollar."),
+              ElementsAre(0));
+  EXPECT_THAT(Lost("They raised $20m.", "Sie hoben 20 Millionen Dollar."),
+              IsEmpty());
+}
+
 TEST(NumberNeighboursTest, EnglishKingsHaveNoFullStop) {
   EXPECT_EQ(ToEnglish("Ludwig XIV. war König.", "Louis XIV. was king."),
             "Louis XIV was king.");

@@ -96,6 +96,15 @@ TEST_F(InvisibleCharactersStageTest, OtherTextsStay) {
   EXPECT_TRUE(job.text_stages.empty());
 }
 
+TEST_F(InvisibleCharactersStageTest, ALabelMayBeAnElement) {
+  TranslationJob job;
+  job.markup = *Markup::Parse(MarkupFormat::kHtml, "<p>&amp;File</p>");
+  job.text.text = job.markup->plain();
+  ASSERT_TRUE(stage_.Open(&job).ok());
+  EXPECT_EQ(job.text.text, "\nFile\n");
+  EXPECT_EQ(job.text.mnemonic, "&F");
+}
+
 TEST_F(InvisibleCharactersStageTest, MarkupIsEditedWhereItIsRead) {
   TranslationJob job;
   job.markup = *Markup::Parse(MarkupFormat::kHtml, "<p>Do&shy;nau</p>");

@@ -28,7 +28,7 @@
 namespace trivium {
 namespace {
 
-constexpr std::string_view kNoBreakSpace = "\u00A0";
+constexpr std::string_view kMarkupNoBreakSpace = "\u00A0";
 
 // Returns the character of an entity without '&' and ';', as "eacute" or
 // "#xE9". Returns 0 if it is unknown, and a space for white space.
@@ -220,7 +220,7 @@ size_t Markup::AddEscape(size_t at, size_t end) {
   } else {
     std::string decoded;
     AppendUtf8(value, &decoded);
-    if (decoded == kNoBreakSpace && no_break_space_.empty()) {
+    if (decoded == kMarkupNoBreakSpace && no_break_space_.empty()) {
       no_break_space_ = whole.Of(text_);
     }
     AddRun(decoded, whole);
@@ -458,9 +458,9 @@ std::string Markup::Escaped(std::string_view translation, TextSpan span,
       }
       continue;
     }
-    if (!no_break_space_.empty() && text.substr(i).starts_with(kNoBreakSpace)) {
+    if (!no_break_space_.empty() && text.substr(i).starts_with(kMarkupNoBreakSpace)) {
       out += no_break_space_;
-      i += kNoBreakSpace.size() - 1;
+      i += kMarkupNoBreakSpace.size() - 1;
     } else if (c == '&') {
       out += "&amp;";
     } else if (c == '<') {

@@ -52,9 +52,11 @@ absl::Status InvisibleCharactersStage::Open(TranslationJob* job) const {
   if (const TextSpan mark = KeyMark(*job); mark.begin < mark.end) {
     edits.push_back({mark});
     job->text_stages.insert(TextStage::kInvisibleCharacters);
-    job->text.mnemonic =
-        text.substr(mark.begin,
-                    1 + FirstCodePoint(text.substr(mark.end)).size);
+    // Markup has it before the sentence, and the sentence alone is replaced.
+    if (!job->markup || !IsBlank(text.substr(0, mark.begin))) {
+      job->text.mnemonic = text.substr(
+          mark.begin, 1 + FirstCodePoint(text.substr(mark.end)).size);
+    }
   }
   const size_t invisible = edits.size();
   add_unknown(CapitalSharpS(text), "SS");

@@ -119,6 +119,24 @@ bool EndsWithComment(std::string_view line) {
   return line.substr(0, end).ends_with(kBegin);
 }
 
+// True for a footnote of one word, which md4c takes for the address of a link.
+bool IsShortFootnote(std::string_view line) {
+  const size_t name = line.find("]:");
+  if (!line.starts_with("[^") || name == line.npos) return false;
+  std::string_view note = line.substr(name + 2);
+  const auto skip_blanks = [&note] {
+    note.remove_prefix(std::min(note.find_first_not_of(" \t"), note.size()));
+  };
+  skip_blanks();
+  if (note.empty()) return false;
+  note.remove_prefix(std::min(note.find_first_of(" \t\r"), note.size()));
+  skip_blanks();
+  // A title of the link may follow.
+  constexpr std::string_view kQuotes = "\"'(";
+  return note.empty() || note == "\r" ||
+         kQuotes.find(note[0]) != kQuotes.npos;
+}
+
 // What the texts of an item are indented by, as those of a footnote are.
 constexpr std::string_view kListItem = "-   ";
 
@@ -210,7 +228,10 @@ ParsedMarkdown::ParsedMarkdown(std::string_view text) {
       AddTableRule(line);
     } else {
       if (BeginsLongFootnote(text, at)) Insert(kListItem);
-      text_ += line;
+      const bool carriage = line.ends_with('\r');
+      text_ += line.substr(0, line.size() - (carriage ? 1 : 0));
+      if (IsShortFootnote(line)) Insert(" x");
+      if (carriage) text_ += '\r';
       if (EndsWithComment(line)) Insert("x");
     }
     at += line.size();

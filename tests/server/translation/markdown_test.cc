@@ -160,6 +160,15 @@ TEST(MarkdownTest, EachFootnoteIsATextOfItsOwn) {
             "A[^1] b[^c].\n\n[^1]: D e.\n[^c]: x.\n[^h]: I j.\n");
 }
 
+TEST(MarkdownTest, AFootnoteMayBeOneWord) {
+  const std::string text = "A[^1] b[^2].\n\n[^1]: Word.\n[^2]: C \"d\"\ne.\n";
+  EXPECT_EQ(Plain(text), "A b.\nWord.\nC \"d\" e.\n");
+  EXPECT_EQ(Translated(Markdown(text), "Word.", "x y.", {}),
+            "A[^1] b[^2].\n\n[^1]: x y.\n[^2]: C \"d\"\ne.\n");
+  EXPECT_EQ(Plain("A[^1].\r\n\r\n[^1]: B.\r\n"), "A.\nB.\n");
+  EXPECT_EQ(Plain("A[^1].\n\n[^1]: B."), "A.\nB.");
+}
+
 TEST(MarkdownTest, FurtherParagraphsOfAFootnoteAreTexts) {
   const std::string text =
       "A[^1].\n\n[^1]: D e.\n\n    F g\n    h.\n\n\tI j.\n\nK.\n\n    code\n";

@@ -136,8 +136,8 @@ class TranslateCodec final : public DeeplCodec {
     for (const v1::Input& input : request->inputs()) {
       untranslated_.Avoid(input.text());
     }
-    const bool asks = !tags.splitting.empty() || !tags.non_splitting.empty() ||
-                      !tags.outline;
+    const bool asks =
+        !tags.splitting.empty() || !tags.non_splitting.empty() || !tags.outline;
     for (v1::Input& input : *request->mutable_inputs()) {
       if (!tags.ignored.empty()) {
         input.set_text(untranslated_.Mark(input.text()));

@@ -46,7 +46,8 @@ class TeiEmbedCodec : public TeiCodec {
   void ReadInputs(JsonFields* fields, v1::EncodeRequest* request) {
     const json* const inputs = fields->Value("inputs");
     if (inputs == nullptr) return fields->Require("inputs");
-    if (inputs->is_string()) return ReadText(fields, "inputs", *inputs, request);
+    if (inputs->is_string())
+      return ReadText(fields, "inputs", *inputs, request);
     if (IsIds(*inputs)) {
       Rename({"inputs[0].ids.ids", "inputs"});
       return AddIds(*inputs,

@@ -1,5 +1,6 @@
-// Qt's .ts (https://doc.qt.io/qt-6/linguist-ts-file-format.html): messages, each
-// with a source and its translation, which may have a form for each number.
+// Qt's .ts (https://doc.qt.io/qt-6/linguist-ts-file-format.html): messages,
+// each with a source and its translation, which may have a form for each
+// number.
 #include <fmt/format.h>
 
 #include <algorithm>

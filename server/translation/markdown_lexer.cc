@@ -133,8 +133,7 @@ bool IsShortFootnote(std::string_view line) {
   skip_blanks();
   // A title of the link may follow.
   constexpr std::string_view kQuotes = "\"'(";
-  return note.empty() || note == "\r" ||
-         kQuotes.find(note[0]) != kQuotes.npos;
+  return note.empty() || note == "\r" || kQuotes.find(note[0]) != kQuotes.npos;
 }
 
 // What the texts of an item are indented by, as those of a footnote are.
@@ -153,8 +152,7 @@ bool BeginsLongFootnote(std::string_view text, size_t at) {
   for (at += first.size(); at < text.size();) {
     ++at;
     const std::string_view line = LineAt(text, at);
-    const bool indented =
-        line.starts_with("\t") || line.starts_with("    ");
+    const bool indented = line.starts_with("\t") || line.starts_with("    ");
     if (IsBlank(line)) {
       blank = true;
     } else if (blank || line.starts_with("[^")) {

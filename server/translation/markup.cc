@@ -458,7 +458,8 @@ std::string Markup::Escaped(std::string_view translation, TextSpan span,
       }
       continue;
     }
-    if (!no_break_space_.empty() && text.substr(i).starts_with(kMarkupNoBreakSpace)) {
+    if (!no_break_space_.empty() &&
+        text.substr(i).starts_with(kMarkupNoBreakSpace)) {
       out += no_break_space_;
       i += kMarkupNoBreakSpace.size() - 1;
     } else if (c == '&') {

@@ -222,15 +222,15 @@ std::string_view NameBefore(std::string_view text, size_t end) {
 bool BeginsWithVersion(std::string_view source, std::string_view word,
                        size_t at) {
   static const auto* const kMeasures = new std::set<std::string_view>{
-      "Album",   "Bonus",  "Budget", "Dollar",    "Euro",     "Factor",
-      "Index",   "Level",  "Maximum", "Minimum",  "Minus",    "Normal",
-      "Plus",    "Pound",  "Rating", "Inflation", "Standard", "Status",
-      "Tempo",   "Total",  "Volume"};
+      "Album", "Bonus", "Budget",  "Dollar",    "Euro",     "Factor",
+      "Index", "Level", "Maximum", "Minimum",   "Minus",    "Normal",
+      "Plus",  "Pound", "Rating",  "Inflation", "Standard", "Status",
+      "Tempo", "Total", "Volume"};
   // No verb, as behind amounts.
   static const auto* const kOthers = new std::set<std::string_view>{
       "and", "or", "to", "in", "on", "of", "at", "by", "for", "from", "per"};
-  const size_t end = std::min(source.find_first_not_of("0123456789.", at),
-                              source.size());
+  const size_t end =
+      std::min(source.find_first_not_of("0123456789.", at), source.size());
   constexpr size_t kMostWhole = 3, kMostFraction = 2;  // digits
   const std::string_view number = source.substr(at, end - at);
   const size_t point = number.find('.');

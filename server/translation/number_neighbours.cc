@@ -478,8 +478,8 @@ std::vector<TextEdit> NeighbourEdits(const NumberedText& source,
     const Currency* const currency = SignedCurrency(source.text, read);
     if (german && source_language == "en" &&
         MultiplierEdit(source.text, read.span.end, currency != nullptr)) {
-      if (auto word = MultiplierEdit(text, written.span.end,
-                                     currency != nullptr)) {
+      if (auto word =
+              MultiplierEdit(text, written.span.end, currency != nullptr)) {
         edits.push_back(*std::move(word));
       }
     }

@@ -19,8 +19,9 @@ struct NumberedText {
 
 // Returns edits of a translation, in order: marks of ordinals as the target
 // language has them ("2nd" is the German "2."), the space before a number,
-// currencies that are lost, "Mrd." for "bn", and no full stop behind a Roman numeral within an
-// English sentence. `source_language` and `target_language` are such as "en".
+// currencies that are lost, "Mrd." for "bn", and no full stop behind a Roman
+// numeral within an English sentence. `source_language` and `target_language`
+// are such as "en".
 std::vector<TextEdit> NeighbourEdits(const NumberedText& source,
                                      std::string_view source_language,
                                      const NumberedText& translation,

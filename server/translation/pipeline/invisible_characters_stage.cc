@@ -79,8 +79,8 @@ absl::Status InvisibleCharactersStage::Open(TranslationJob* job) const {
     for (const TextSpan& span : spaces) {
       if (!ComesBack(span.Of(text))) continue;
       const size_t begin = edited.InEdited(span.begin);
-      kept.push_back({{begin, edited.InEdited(span.end)},
-                      std::string(span.Of(text))});
+      kept.push_back(
+          {{begin, edited.InEdited(span.end)}, std::string(span.Of(text))});
     }
   }
   job->text.spaces = std::move(kept);
@@ -109,8 +109,7 @@ absl::Status InvisibleCharactersStage::After(
   if (spaces.empty() && !marked) return absl::OkStatus();
   for (size_t h = 0; h < candidate->translation.hypotheses.size(); ++h) {
     const std::string& text = candidate->translation.hypotheses[h].text;
-    candidate->Edit(
-        h, UnusualSpaceEdits(part.Of(job.text.text), spaces, text));
+    candidate->Edit(h, UnusualSpaceEdits(part.Of(job.text.text), spaces, text));
     if (marked && !text.empty()) {
       candidate->Edit(h, {MnemonicEdit(job.text.mnemonic, text)});
     }
@@ -122,12 +121,11 @@ TextSpan InvisibleCharactersStage::KeyMark(const TranslationJob& job) const {
   if (!options_.labels || models_.empty()) return {};
   const std::string_view text = job.text.text;
   const TextSpan label = WithoutWhiteSpace(text, {0, text.size()});
-  const auto at =
-      FindMnemonic(label.Of(text), [this](std::string_view word) {
-        return std::all_of(
-            models_.begin(), models_.end(),
-            [word](const auto& model) { return model->IsPiece(word); });
-      });
+  const auto at = FindMnemonic(label.Of(text), [this](std::string_view word) {
+    return std::all_of(
+        models_.begin(), models_.end(),
+        [word](const auto& model) { return model->IsPiece(word); });
+  });
   return at ? TextSpan{label.begin + *at, label.begin + *at + 1} : TextSpan();
 }
 

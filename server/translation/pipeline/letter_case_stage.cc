@@ -23,8 +23,8 @@ bool HasCapitals(std::string_view text) {
   return capitals == 2;
 }
 
-// True if a sentence with a capital has a translation without one. Names such as
-// "iPhone" are copied, so they are in the source, too.
+// True if a sentence with a capital has a translation without one. Names such
+// as "iPhone" are copied, so they are in the source, too.
 bool BeginsSmall(std::string_view sentence, std::string_view translation) {
   constexpr std::string_view kEnds = ".!?";
   if (sentence.empty() || translation.empty() ||

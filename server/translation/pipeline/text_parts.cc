@@ -1,7 +1,8 @@
 // Each hypothesis has every byte of the text that is in no part, in its place,
-// with unusual spaces as the call has them. A part's hypothesis stays as it would be alone. The only byte that is added
-// is a space between two sentences, if the source is Chinese, Japanese or
-// Korean and has none there, and the translation's script needs it.
+// with unusual spaces as the call has them. A part's hypothesis stays as it
+// would be alone. The only byte that is added is a space between two sentences,
+// if the source is Chinese, Japanese or Korean and has none there, and the
+// translation's script needs it.
 #include "server/translation/pipeline/text_parts.h"
 
 #include <algorithm>

@@ -164,8 +164,7 @@ TEST_F(DeeplTest, ListsOfTagsMustFitTheTexts) {
        {std::pair(R"("splitting_tags": "b")", "splitting_tags"),
         std::pair(R"("non_splitting_tags": "par")", "non_splitting_tags"),
         std::pair(R"("outline_detection": "0")", "outline_detection")}) {
-    EXPECT_THAT(read(lists),
-                IsError(absl::StatusCode::kInvalidArgument, name));
+    EXPECT_THAT(read(lists), IsError(absl::StatusCode::kInvalidArgument, name));
   }
   // Without tag handling they say nothing.
   EXPECT_TRUE(Read(R"({"text": "<b>x</b>", "target_lang": "DE",)"

@@ -168,13 +168,12 @@ TEST(QtTest, EmptyTranslationsAreFilled) {
 }
 
 TEST(QtTest, EachFormOfANumberIsFilled) {
-  EXPECT_EQ(
-      InCapitals("ts", Ts("<message numerus=\"yes\"><source>%n a</source>"
-                          "<translation>\n<numerusform></numerusform>\n"
-                          "<numerusform/></translation></message>")),
-      Ts("<message numerus=\"yes\"><source>%n a</source>"
-         "<translation>\n<numerusform>%N A</numerusform>\n"
-         "<numerusform>%N A</numerusform></translation></message>"));
+  EXPECT_EQ(InCapitals("ts", Ts("<message numerus=\"yes\"><source>%n a</source>"
+                                "<translation>\n<numerusform></numerusform>\n"
+                                "<numerusform/></translation></message>")),
+            Ts("<message numerus=\"yes\"><source>%n a</source>"
+               "<translation>\n<numerusform>%N A</numerusform>\n"
+               "<numerusform>%N A</numerusform></translation></message>"));
 }
 
 TEST(QtTest, OtherMessagesStay) {

@@ -71,9 +71,9 @@ TEST(LetterCaseTest, PlacesKeepTheirCapital) {
   EXPECT_EQ(Normal(English(), "WHAT IS HAPPENING IN TOKYO AND FRANCE?",
                    LetterCase::kCapitals),
             "What is happening in Tokyo and France?");
-  EXPECT_EQ(Normal(English(), "What Else Is Happening to Paris",
-                   LetterCase::kTitle),
-            "What else is happening to Paris");
+  EXPECT_EQ(
+      Normal(English(), "What Else Is Happening to Paris", LetterCase::kTitle),
+      "What else is happening to Paris");
   // A frequent word is no name.
   const LetterCases cases("en", Vocabulary({"the", "china", "is", "The"}));
   EXPECT_EQ(Normal(cases, "THE CHINA IS", LetterCase::kCapitals),

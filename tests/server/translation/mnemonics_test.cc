@@ -6,9 +6,8 @@ namespace trivium {
 namespace {
 
 std::optional<size_t> Find(std::string_view label) {
-  return FindMnemonic(label, [](std::string_view word) {
-    return word == "Save";
-  });
+  return FindMnemonic(label,
+                      [](std::string_view word) { return word == "Save"; });
 }
 
 std::string Marked(const std::string& mnemonic, const std::string& label) {

@@ -197,9 +197,9 @@ TEST(NumberCheckTest, ScoresAreNoTimes) {
             "2:1, 2:1 und 2:1");
   EXPECT_EQ(Corrected(german, "He ran it in 2:05:30.", "Er lief 2:05:30 Uhr."),
             "Er lief 2:05:30.");
-  EXPECT_EQ(Corrected(german, "At 7 pm on 3/4/2022.",
-                      "Um 19 Uhr am 3/4/2022 Uhr."),
-            "Um 19 Uhr am 3/4/2022.");
+  EXPECT_EQ(
+      Corrected(german, "At 7 pm on 3/4/2022.", "Um 19 Uhr am 3/4/2022 Uhr."),
+      "Um 19 Uhr am 3/4/2022.");
   EXPECT_EQ(Corrected(german, "on 3/4/2022", "am 3.4.2022 Uhr"), "am 3.4.2022");
   for (const auto& [source, translation] :
        {std::pair("at 7:30", "um 7:30 Uhr"),

@@ -42,16 +42,15 @@ TEST(UnusualSpacesTest, StayBesideANumber) {
 }
 
 TEST(UnusualSpacesTest, StayBesideANameThatBothHave) {
-  EXPECT_EQ(WithSpaces("Mr~Smith came.", "Herr Smith kam."),
-            "Herr~Smith kam.");
+  EXPECT_EQ(WithSpaces("Mr~Smith came.", "Herr Smith kam."), "Herr~Smith kam.");
   EXPECT_EQ(WithSpaces("Berlin~is big.", "Berlin ist groß."),
             "Berlin~ist groß.");
 }
 
 TEST(UnusualSpacesTest, AreLeftOutWhereNobodyKnowsTheirPlace) {
   for (const auto& [source, translation] :
-       {std::pair("the red~house", "das rote Haus"),
-        std::pair("~", ""), std::pair("~a~", "b"),
+       {std::pair("the red~house", "das rote Haus"), std::pair("~", ""),
+        std::pair("~a~", "b"),
         std::pair("Mr~Smith and Mrs Smith", "Herr und Frau Smith"),
         std::pair("5~dogs", "fünf Hunde"), std::pair("5~€", "5€")}) {
     EXPECT_EQ(WithSpaces(source, translation), translation);

@@ -36,16 +36,14 @@ TEST_F(InvisibleCharactersStageTest, UnusualSpacesComeBack) {
   EXPECT_EQ(job.text.spaces[0].span, (TextSpan{3, 4}));
   EXPECT_EQ(job.text.spaces[1].replacement, "\u202F");
   const Attempt attempt = Before(stage_, job);
-  EXPECT_EQ(After(stage_, job, attempt, {"X, 5 km"})
-                .translation.hypotheses[0]
-                .text,
-            "X, 5\u00A0km");
+  EXPECT_EQ(
+      After(stage_, job, attempt, {"X, 5 km"}).translation.hypotheses[0].text,
+      "X, 5\u00A0km");
   // The model reads the text of a pivot as it reads others.
   const InvisibleCharactersStage pivot(KnownLetters(), {.feeds_pivot = true});
-  EXPECT_EQ(After(pivot, job, attempt, {"X, 5 km"})
-                .translation.hypotheses[0]
-                .text,
-            "X, 5 km");
+  EXPECT_EQ(
+      After(pivot, job, attempt, {"X, 5 km"}).translation.hypotheses[0].text,
+      "X, 5 km");
 }
 
 TEST_F(InvisibleCharactersStageTest, TheMarkOfALabelsKeyComesBack) {
@@ -56,11 +54,10 @@ TEST_F(InvisibleCharactersStageTest, TheMarkOfALabelsKeyComesBack) {
       After(stage_, job, Before(stage_, job), {"Speichern unter", "Als..."});
   EXPECT_EQ(made.translation.hypotheses[0].text, "&Speichern unter");
   EXPECT_EQ(made.translation.hypotheses[1].text, "&Als...");
-  EXPECT_EQ(
-      Opened(InvisibleCharactersStage(KnownLetters(), {.labels = false}),
-             "&File")
-          .text.text,
-      "&File");
+  EXPECT_EQ(Opened(InvisibleCharactersStage(KnownLetters(), {.labels = false}),
+                   "&File")
+                .text.text,
+            "&File");
 }
 
 TEST_F(InvisibleCharactersStageTest, ControlsAndUnknownHyphensAreReadPlain) {

@@ -10,7 +10,10 @@
 namespace trivium {
 namespace {
 
-constexpr size_t kLongestCompared = 64;  // bytes; longer ones are not compared
+constexpr size_t kLongestCompared = 64;  // bytes of a word
+// Each is looked for in the whole translation. A text with more has them for
+// no reason that a reader would miss.
+constexpr size_t kMostSpaces = 64;
 
 bool HasSpaceAt(std::string_view text, size_t at) {
   return u_isUWhiteSpace(FirstCharacter(text.substr(at)));
@@ -171,7 +174,7 @@ class SpaceFinder {
 std::vector<TextEdit> UnusualSpaceEdits(std::string_view source,
                                         const std::vector<TextEdit>& spaces,
                                         std::string_view translation) {
-  if (spaces.empty()) return {};
+  if (spaces.empty() || spaces.size() > kMostSpaces) return {};
   SpaceFinder finder(source, translation);
   for (const TextEdit& space : spaces) finder.Find(space);
   return finder.Edits();

@@ -97,7 +97,7 @@ TEST(MarkdownTest, KeepsTheNameOfALinksDefinition) {
   EXPECT_EQ(Translated(markup, "C d.", "c.", {{"c", "C"}, {".", "."}}),
             "[A b. c.][A b. C d.]\n\n[a b. c d.]: x\n");
   // Nobody reads a footnote's mark.
-  EXPECT_EQ(Plain("A[^1] b.\n\n[^1]: C\n[^2]: d\n"), "A b.\n");
+  EXPECT_EQ(Plain("A[^1] b.\n\n[^1]: C\n[^2]: d\n"), "A b.\nC\nd\n");
   EXPECT_EQ(Plain("A[^1] b.\n\n[^1]: C d.\n"), "A b.\nC d.\n");
 }
 

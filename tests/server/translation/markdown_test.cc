@@ -176,7 +176,7 @@ TEST(MarkdownTest, FurtherParagraphsOfAFootnoteAreTexts) {
   EXPECT_EQ(Translated(Markdown(text), "F g h.", "x.", {}),
             "A[^1].\n\n[^1]: D e.\n\n    x.\n\n\tI j.\n\nK.\n\n    code\n");
   // Without a blank line between, each note is its own.
-  EXPECT_EQ(Plain("[^1]: A b.\n[^2]: C d.\n\n    E.\n"), "\nA b.\nC d.\nE.\n");
+  EXPECT_EQ(Plain("[^1]: A b.\n[^2]: C d.\n\n    E.\n"), "A b.\nC d.\nE.\n");
   EXPECT_EQ(Plain("```\n[^1]: A b.\n\n    C.\n```\n"), "\n");
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "base/status.h"
 #include "base/utf8.h"
 #include "server/adapters/deepl_codec.h"
+#include "server/adapters/deepl_tags.h"
 #include "server/adapters/json_body.h"
 #include "server/adapters/json_fields.h"
 #include "server/adapters/language_name.h"
@@ -34,7 +36,7 @@ using nlohmann::ordered_json;
 // DeepL's clients read a limit; no user reaches this one.
 constexpr int64_t kNoLimit = 1'000'000'000'000;
 
-// Each tag of a list is looked for in all texts.
+// Of a list.
 constexpr size_t kMostTags = 100;
 
 // Reads a flag, which is "1" or "0" in forms.
@@ -67,7 +69,7 @@ class TranslateCodec final : public DeeplCodec {
       }
     }
     ReadTags(&fields, options);
-    ReadTagLists(&fields, *request);
+    ReadTagLists(&fields, request);
     ReadSplit(&fields, request);
     ReadFormality(&fields);
     fields.Only("context", {""},
@@ -96,8 +98,9 @@ class TranslateCodec final : public DeeplCodec {
          static_cast<const v1::TranslateResponse*>(last)->results()) {
       ordered_json one = {
           {"detected_source_language", SourceOf(result)},
-          {"text",
-           result.hypotheses().empty() ? "" : result.hypotheses(0).text()}};
+          {"text", result.hypotheses().empty()
+                       ? ""
+                       : untranslated_.Unmark(result.hypotheses(0).text())}};
       if (counts_) one["billed_characters"] = characters_[i];
       translations.push_back(std::move(one));
       ++i;
@@ -116,70 +119,68 @@ class TranslateCodec final : public DeeplCodec {
     } else if (!tags.empty()) {
       fields->Fail("tag_handling", "is neither xml nor html");
     }
-    fields->Only("outline_detection", {true, "1"},
-                 "is not supported: the structure of tags is always found; "
-                 "leave it out");
   }
 
-  // Reads lists of tags, which change nothing for texts without these. Weblate
-  // sends ignore_tags with empty elements as placeholders.
-  static void ReadTagLists(JsonFields* fields,
-                           const v1::TranslateRequest& request) {
-    for (const char* const name :
-         {"splitting_tags", "non_splitting_tags", "ignore_tags"}) {
-      const json* const value = fields->Value(name);
-      if (value == nullptr) continue;
-      const bool text = value->is_string();
-      if (!text && !value->is_array()) {
-        fields->Fail(name, "must be a list of tags");
-        continue;
+  // Reads what the request says of its tags. Without tag handling it says
+  // nothing, as with DeepL.
+  void ReadTagLists(JsonFields* fields, v1::TranslateRequest* request) {
+    DeeplTags tags;
+    tags.splitting = ReadTagList(fields, "splitting_tags");
+    tags.non_splitting = ReadTagList(fields, "non_splitting_tags");
+    tags.ignored = ReadTagList(fields, "ignore_tags");
+    tags.outline = fields->Value("outline_detection") == nullptr ||
+                   Flag(fields, "outline_detection");
+    const v1::TextFormat format = request->options().format();
+    if (format == v1::TEXT_FORMAT_UNSPECIFIED || !fields->ok()) return;
+    untranslated_ = UntranslatedTags(tags.ignored);
+    for (const v1::Input& input : request->inputs()) {
+      untranslated_.Avoid(input.text());
+    }
+    const bool asks =
+        !tags.splitting.empty() || !tags.non_splitting.empty() || !tags.outline;
+    for (v1::Input& input : *request->mutable_inputs()) {
+      if (!tags.ignored.empty()) {
+        input.set_text(untranslated_.Mark(input.text()));
       }
-      const std::vector<std::string> tags =
-          text ? absl::StrSplit(value->get<std::string>(), ',',
-                                absl::SkipWhitespace())
-               : fields->Strings(name);
-      if (tags.size() > kMostTags) {
-        fields->Fail(name, fmt::format("has {} tags; send at most {}",
-                                       tags.size(), kMostTags));
-        continue;
-      }
-      const bool filled = std::string_view(name) == "ignore_tags";
-      for (const std::string& one : tags) {
-        const std::string tag(absl::StripAsciiWhitespace(one));
-        const bool used =
-            std::any_of(request.inputs().begin(), request.inputs().end(),
-                        [&](const v1::Input& input) {
-                          return HasTag(input.text(), tag, filled);
-                        });
-        if (!used) continue;
-        fields->Fail(name,
-                     fmt::format("has '{}', which a text has, and is not "
-                                 "supported; leave it out, or mark what must "
-                                 "stay with translate=\"no\"",
-                                 Shorten(tag)));
-        break;
-      }
+      if (!asks) continue;
+      const std::optional<DisputedTag> tag =
+          FindDisputedTag(input.text(),
+                          format == v1::TEXT_FORMAT_XML ? MarkupFormat::kXml
+                                                        : MarkupFormat::kHtml,
+                          tags);
+      if (!tag) continue;
+      const bool splits = tag->member != "splitting_tags";
+      return fields->Fail(
+          std::string(tag->member),
+          fmt::format("does not fit '{}', which {} in a text here; leave it "
+                      "out",
+                      Shorten(tag->name),
+                      splits ? "ends sentences" : "stands within a sentence"));
     }
   }
 
-  // True if a text has a start tag of this name and, for `filled`, something
-  // between it and its end tag.
-  static bool HasTag(std::string_view text, std::string_view name,
-                     bool filled) {
-    const std::string start = fmt::format("<{}", name);
-    for (size_t at = text.find(start); at != text.npos;
-         at = text.find(start, at + 1)) {
-      const std::string_view rest = text.substr(at + start.size());
-      if (rest.empty() || std::string_view(" \t\n\r/>").find(rest[0]) ==
-                              std::string_view::npos) {
-        continue;
-      }
-      const size_t end = rest.find('>');
-      if (!filled || end == rest.npos) return true;
-      const bool closed = end > 0 && rest[end - 1] == '/';
-      if (!closed && !rest.substr(end + 1).starts_with("</")) return true;
+  static std::set<std::string> ReadTagList(JsonFields* fields,
+                                           const char* name) {
+    const json* const value = fields->Value(name);
+    if (value == nullptr) return {};
+    const bool text = value->is_string();
+    if (!text && !value->is_array()) {
+      fields->Fail(name, "must be a list of tags");
+      return {};
     }
-    return false;
+    const std::vector<std::string> given =
+        text ? absl::StrSplit(value->get<std::string>(), ',',
+                              absl::SkipWhitespace())
+             : fields->Strings(name);
+    std::set<std::string> tags;
+    for (const std::string& one : given) {
+      tags.emplace(absl::StripAsciiWhitespace(one));
+    }
+    if (tags.size() > kMostTags) {
+      fields->Fail(name, fmt::format("has {} tags; send at most {}",
+                                     tags.size(), kMostTags));
+    }
+    return tags;
   }
 
   static void ReadSplit(JsonFields* fields, v1::TranslateRequest* request) {
@@ -232,6 +233,7 @@ class TranslateCodec final : public DeeplCodec {
                      WithoutRegion(result.detected_languages(0).language()));
   }
 
+  UntranslatedTags untranslated_;
   bool counts_ = false;
   std::vector<size_t> characters_;  // [inputs] if counts_
 };

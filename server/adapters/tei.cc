@@ -46,9 +46,8 @@ class TeiEmbedCodec : public TeiCodec {
   void ReadInputs(JsonFields* fields, v1::EncodeRequest* request) {
     const json* const inputs = fields->Value("inputs");
     if (inputs == nullptr) return fields->Require("inputs");
-    if (inputs->is_string()) {
-      return request->add_inputs()->set_text(inputs->get<std::string>());
-    }
+    if (inputs->is_string())
+      return ReadText(fields, "inputs", *inputs, request);
     if (IsIds(*inputs)) {
       Rename({"inputs[0].ids.ids", "inputs"});
       return AddIds(*inputs,
@@ -69,7 +68,7 @@ class TeiEmbedCodec : public TeiCodec {
     for (size_t i = 0; i < inputs->size(); ++i) {
       const json& input = (*inputs)[i];
       if (input.is_string()) {
-        request->add_inputs()->set_text(input.get<std::string>());
+        ReadText(fields, fmt::format("inputs[{}]", i), input, request);
       } else if (IsIds(input)) {
         AddIds(input, request->add_inputs()->mutable_ids()->mutable_ids());
       } else {
@@ -77,6 +76,13 @@ class TeiEmbedCodec : public TeiCodec {
                             "must be a text or a list of ids");
       }
     }
+  }
+
+  // TEI refuses a text without characters.
+  void ReadText(JsonFields* fields, const std::string& name, const json& text,
+                v1::EncodeRequest* request) {
+    if (text == "") return FailEmpty(fields, name, "is empty; send a text");
+    request->add_inputs()->set_text(text.get<std::string>());
   }
 
   std::string AnswerOf(const Message& message) const override {

@@ -87,9 +87,10 @@ HttpAnswer TeiCodec::Finish(const Ending& ending, const Message* last) {
   return {.body = AnswerOf(*last)};
 }
 
-void TeiCodec::FailEmpty(JsonFields* fields, const char* name) {
+void TeiCodec::FailEmpty(JsonFields* fields, const std::string& name,
+                         const std::string& why) {
   if (!fields->ok()) return;
-  fields->Fail(name, "is empty; send at least one");
+  fields->Fail(name, why);
   empty_ = true;
 }
 

@@ -41,7 +41,8 @@ class TeiCodec : public Codec {
   void Rename(FieldName name) { own_name_ = name; }
 
   // Refuses a request without any input, which TEI tells from other errors.
-  void FailEmpty(JsonFields* fields, const char* name);
+  void FailEmpty(JsonFields* fields, const std::string& name,
+                 const std::string& why = "is empty; send at least one");
 
   // Reads `inputs`, a text or a list of texts. True if it is a list.
   template <typename Request>

@@ -32,11 +32,6 @@ using Tokens = std::vector<XmlToken>;
 constexpr std::string_view kCdataBegin = "<![CDATA[", kCdataEnd = "]]>";
 
 // Tags that are written as text, for programs that read them as HTML.
-const RE2& EscapedTag() {
-  static const RE2& tag =
-      *new RE2(R"(&lt;(/?)([a-zA-Z][^\s/<>&]*)[^<>]*?(?:&gt;|>))");
-  return tag;
-}
 const RE2& PlainTag() {
   static const RE2& tag = *new RE2(R"(<(/?)([a-zA-Z][^\s/<>]*)[^<>]*>)");
   return tag;
@@ -181,7 +176,7 @@ class AndroidReader {
     for (size_t at = begin; at < end; ++at) {
       const XmlToken& token = tokens_[at];
       if (token.kind == XmlToken::Kind::kText) {
-        AddLines(token.raw, place, EscapedTag(), UnescapeXmlAndroid,
+        AddLines(token.raw, place, EscapedHtmlTag(), UnescapeXmlAndroid,
                  EscapeXmlAndroid, /*last=*/false);
       } else if (token.opens() && token.local_name() == "g" &&
                  token.prefix() == "xliff:") {

@@ -155,6 +155,12 @@ void AddBranch(SegmentBuilder* builder, std::string_view raw,
 
 }  // namespace
 
+const RE2& EscapedHtmlTag() {
+  static const RE2& tag =
+      *new RE2(R"(&lt;(/?)([a-zA-Z][^\s/<>&]*)[^<>]*?(?:&gt;|>))");
+  return tag;
+}
+
 const RE2& HtmlTagOfStrings() {
   static const RE2& tag = *new RE2(
       R"(<(/?)([a-zA-Z][^\s/>]*)(?:[^<>"']|\\?"[^<>"]*"|'[^<>']*')*>)");

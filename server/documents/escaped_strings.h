@@ -30,6 +30,8 @@ void AddEscapedString(SegmentBuilder* builder, std::string_view raw,
 
 // Matches an HTML tag in a string, as AddTagged reads it.
 const RE2& HtmlTagOfStrings();
+// Matches one that XML has as text: "&lt;b>".
+const RE2& EscapedHtmlTag();
 
 // Adds texts and tags. `tag` matches a tag; its groups are whether it closes,
 // and its name. A tag without a name is a mark at a place.

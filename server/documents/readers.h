@@ -57,6 +57,8 @@ absl::StatusOr<std::unique_ptr<Document>> ReadPage(std::string_view data,
 // Android's resources: strings, string arrays and plurals that may be
 // translated.
 ReadDocumentFormat ReadAndroid;
+// Qt's .ts: fills empty translations, and all their forms.
+ReadDocumentFormat ReadQtTranslation;
 // Apple's .strings: values in quotes.
 ReadDocumentFormat ReadAppleStrings;
 // Java's .properties: values.

@@ -157,7 +157,8 @@ struct LetterCases::Word {
 
 LetterCases::LetterCases(std::string_view language, IdsOfWord ids_of_word)
     : ids_of_word_(std::move(ids_of_word)),
-      title_words_(TitleWords::Of(LanguageCode(language))) {
+      title_words_(TitleWords::Of(LanguageCode(language))),
+      place_names_(PlaceNames::Of(LanguageCode(language))) {
   const std::string code = LanguageCode(language);
   english_ = code == "en";
   german_ = code == "de";
@@ -226,6 +227,10 @@ bool LetterCases::PrefersSmall(const std::string& small,
                        : word_of_vocabulary ? kMostRarer
                                             : kMostRarerInPieces;
   return Rarity(small) <= Rarity(capital) + slack;
+}
+
+bool LetterCases::IsPlace(const std::string& small) const {
+  return place_names_.Has(small) && ids_of_word_(small).size() > 1;
 }
 
 bool LetterCases::IsCommon(const Word& word) const {
@@ -382,7 +387,7 @@ std::string LetterCases::TitleForm(const Word& word) const {
        IsApostrophe(FirstCharacter(std::string_view(small).substr(1))))) {
     return "I" + small.substr(1);
   }
-  if (!word.capitalized()) return word.text;
+  if (!word.capitalized() || IsPlace(small)) return word.text;
   return title_words_.IsSmall(small) || PrefersSmall(small, word.text)
              ? small
              : word.text;
@@ -428,6 +433,7 @@ std::string LetterCases::NormalForm(const Word& word, LetterCase sentence,
       ids_of_word_(small).size() > 1 && ids_of_word_(capital).size() > 1) {
     return word.text;
   }
+  if (IsPlace(small)) return capital;
   const std::vector<int32_t> of_small = ids_of_word_(small);
   const std::vector<int32_t> of_capital = ids_of_word_(capital);
   if (of_small.size() != of_capital.size()) {

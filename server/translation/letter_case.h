@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "server/translation/place_names.h"
 #include "server/translation/sentences.h"
 #include "server/translation/title_words.h"
 
@@ -93,6 +94,8 @@ class LetterCases {
   bool PrefersSmall(const std::string& small, const std::string& capital) const;
   // True if a word in capitals in a normal sentence is a common word.
   bool IsEmphasis(const Word& word) const;
+  // True for a place's name that is no frequent word as well.
+  bool IsPlace(const std::string& small) const;
   // True if a word with a capital is a common word, which has none inside a
   // sentence.
   bool IsCommon(const Word& word) const;
@@ -113,6 +116,7 @@ class LetterCases {
 
   IdsOfWord ids_of_word_;
   const TitleWords& title_words_;
+  const PlaceNames& place_names_;
   bool english_;
   bool german_;
   bool nouns_;  // the language writes nouns with capitals

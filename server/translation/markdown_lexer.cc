@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
+#include "base/utf8.h"
 #include "server/translation/sentences.h"
 
 namespace trivium {
@@ -118,6 +119,50 @@ bool EndsWithComment(std::string_view line) {
   return line.substr(0, end).ends_with(kBegin);
 }
 
+// True for a footnote of one word, which md4c takes for the address of a link.
+bool IsShortFootnote(std::string_view line) {
+  const size_t name = line.find("]:");
+  if (!line.starts_with("[^") || name == line.npos) return false;
+  std::string_view note = line.substr(name + 2);
+  const auto skip_blanks = [&note] {
+    note.remove_prefix(std::min(note.find_first_not_of(" \t"), note.size()));
+  };
+  skip_blanks();
+  if (note.empty()) return false;
+  note.remove_prefix(std::min(note.find_first_of(" \t\r"), note.size()));
+  skip_blanks();
+  // A title of the link may follow.
+  constexpr std::string_view kQuotes = "\"'(";
+  return note.empty() || note == "\r" || kQuotes.find(note[0]) != kQuotes.npos;
+}
+
+// What the texts of an item are indented by, as those of a footnote are.
+constexpr std::string_view kListItem = "-   ";
+
+// True if the line at `at` begins a footnote that has further paragraphs, which
+// are indented. Looks ahead to the next footnote at most.
+bool BeginsLongFootnote(std::string_view text, size_t at) {
+  const std::string_view first = LineAt(text, at);
+  const size_t name = first.find(']');
+  if (!first.starts_with("[^") || name == first.npos ||
+      !first.substr(name).starts_with("]:")) {
+    return false;
+  }
+  bool blank = false;
+  for (at += first.size(); at < text.size();) {
+    ++at;
+    const std::string_view line = LineAt(text, at);
+    const bool indented = line.starts_with("\t") || line.starts_with("    ");
+    if (IsBlank(line)) {
+      blank = true;
+    } else if (blank || line.starts_with("[^")) {
+      return blank && indented;
+    }
+    at += line.size();
+  }
+  return false;
+}
+
 }  // namespace
 
 size_t AfterFrontMatter(std::string_view text) {
@@ -180,7 +225,11 @@ ParsedMarkdown::ParsedMarkdown(std::string_view text) {
     if (IsTableRule(line)) {
       AddTableRule(line);
     } else {
-      text_ += line;
+      if (BeginsLongFootnote(text, at)) Insert(kListItem);
+      const bool carriage = line.ends_with('\r');
+      text_ += line.substr(0, line.size() - (carriage ? 1 : 0));
+      if (IsShortFootnote(line)) Insert(" x");
+      if (carriage) text_ += '\r';
       if (EndsWithComment(line)) Insert("x");
     }
     at += line.size();

@@ -31,7 +31,9 @@ std::string InOneLine(std::string_view label);
 
 // A text adapted to md4c 0.4, with a map back to the original offsets. md4c
 // needs three characters in each cell of the line under a table's head, where
-// GitHub needs one dash. And md4c allows no line end right after "<!--".
+// GitHub needs one dash. It allows no line end right after "<!--". And it knows
+// no footnotes: one with further paragraphs is an item of a list, and one of a
+// single word would be the address of a link.
 class ParsedMarkdown {
  public:
   explicit ParsedMarkdown(std::string_view text);

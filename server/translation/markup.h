@@ -160,6 +160,8 @@ class Markup {
   std::vector<Tag> tags_;  // in the text's order
   std::vector<TextSpan> opaque_;
   std::vector<TextSpan> raw_;  // spans of plain() without escapes
+  // How the text writes U+00A0, if it has an entity for it.
+  std::string no_break_space_;
 };
 
 }  // namespace trivium

@@ -69,6 +69,16 @@ bool IsYearOfDate(std::string_view text, const WrittenNumber& number) {
          absl::ascii_isdigit(text[span.end + 1]);
 }
 
+// True if a date such as "3.4.2022" or "03/04/2022" ends at `end`.
+bool EndsWithYear(std::string_view text, size_t end) {
+  constexpr size_t kYearDigits = 4;
+  size_t begin = end;
+  while (begin > 0 && absl::ascii_isdigit(text[begin - 1])) --begin;
+  return end - begin == kYearDigits && begin >= 2 &&
+         (text[begin - 1] == '/' || text[begin - 1] == '.') &&
+         absl::ascii_isdigit(text[begin - 2]);
+}
+
 std::vector<Part> PartsOf(std::string_view text,
                           const std::vector<WrittenNumber>& numbers,
                           const std::vector<bool>& paired) {
@@ -206,9 +216,37 @@ std::string_view NameBefore(std::string_view text, size_t end) {
   return text.substr(begin, end - begin);
 }
 
+// True if a sentence that begins with a word and the number at `at` may begin
+// with a name and its version: "Ubuntu 22.04 is out". Other words that are the
+// same in two languages measure something.
+bool BeginsWithVersion(std::string_view source, std::string_view word,
+                       size_t at) {
+  static const auto* const kMeasures = new std::set<std::string_view>{
+      "Album", "Bonus", "Budget",  "Dollar",    "Euro",     "Factor",
+      "Index", "Level", "Maximum", "Minimum",   "Minus",    "Normal",
+      "Plus",  "Pound", "Rating",  "Inflation", "Standard", "Status",
+      "Tempo", "Total", "Volume"};
+  // No verb, as behind amounts.
+  static const auto* const kOthers = new std::set<std::string_view>{
+      "and", "or", "to", "in", "on", "of", "at", "by", "for", "from", "per"};
+  const size_t end =
+      std::min(source.find_first_not_of("0123456789.", at), source.size());
+  constexpr size_t kMostWhole = 3, kMostFraction = 2;  // digits
+  const std::string_view number = source.substr(at, end - at);
+  const size_t point = number.find('.');
+  const std::string_view next = source.substr(std::min(end + 1, source.size()));
+  const bool goes_on =
+      !next.empty() && source[end] == ' ' &&
+      absl::ascii_islower(static_cast<unsigned char>(next[0])) &&
+      !kOthers->contains(next.substr(0, next.find(' ')));
+  return word.size() >= kLeastName && !kMeasures->contains(word) && goes_on &&
+         point <= kMostWhole && number.size() - point - 1 <= kMostFraction;
+}
+
 // True if the number at `at` is a version: the translation, too, has it joined
 // to the same name ("HTTP/1.1"), behind the same name in capitals ("iOS 17.4"),
-// or behind one that has a capital within an English sentence ("with Web 2.0").
+// or behind one that has a capital within an English sentence ("with Web 2.0")
+// or begins one.
 bool IsVersion(std::string_view source, size_t at, std::string_view translation,
                size_t there) {
   const std::string_view name = NameBefore(source, at);
@@ -229,8 +267,9 @@ bool IsVersion(std::string_view source, size_t at, std::string_view translation,
   if (word.size() == name.size()) return absl::ascii_isalpha(name[0]);
   if (std::count_if(word.begin(), word.end(), is_upper) >= 2) return true;
   const std::string_view before = source.substr(0, at - name.size());
-  return !word.empty() && is_upper(word[0]) && before.size() > 1 &&
-         before.ends_with(' ') &&
+  if (word.empty() || !is_upper(word[0])) return false;
+  if (before.empty()) return BeginsWithVersion(source, word, at);
+  return before.size() > 1 && before.ends_with(' ') &&
          absl::ascii_islower(before[before.size() - 2]);
 }
 
@@ -472,6 +511,13 @@ void NumberCheck::AddScoreEdits(std::string_view source,
                                 std::vector<TextEdit>* edits) const {
   constexpr std::string_view kMark = " Uhr";
   if (target_ != "de") return;
+  for (const WrittenNumber& number : NumbersIn(translation, target_style_)) {
+    const size_t end = number.span.end;
+    if (EndsWithYear(translation, end) &&
+        translation.substr(end).starts_with(kMark)) {
+      edits->push_back({{end, end + kMark.size()}, ""});
+    }
+  }
   const std::vector<WrittenNumber> read = NumbersIn(source, source_style_);
   const auto joined = [&](size_t i) {  // by a colon to the next one
     const size_t end = read[i].span.end;

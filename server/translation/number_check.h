@@ -59,7 +59,7 @@ class NumberCheck {
                                    std::string_view translation) const;
 
   // Returns the source's numbers whose currency is not beside them in the
-  // translation, as indices.
+  // translation, or whose "million" is lost, as indices.
   std::vector<size_t> LostCurrencies(std::string_view source,
                                      std::string_view translation) const;
 
@@ -85,7 +85,8 @@ class NumberCheck {
   // "12.31/2025" is written as the source's "12/31/2025".
   std::vector<TextEdit> DateEdits(std::string_view source,
                                   std::string_view translation) const;
-  // "3:2" is a score or a ratio, and no "3:2 Uhr"; "2:05:30" is a duration.
+  // "3:2" is a score or a ratio, and no "3:2 Uhr"; "2:05:30" is a duration, and
+  // "3.4.2022" a date.
   void AddScoreEdits(std::string_view source, std::string_view translation,
                      std::vector<TextEdit>* edits) const;
   // "dreißig Jahre" is written as the source's "30 years".

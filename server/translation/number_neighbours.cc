@@ -351,6 +351,28 @@ bool IsOfNumberBefore(std::string_view text, TextSpan sign) {
          HasDigitAt(text, end - 1);
 }
 
+// Returns the edit that writes "bn" behind a number, which German does not
+// have, as "Mrd.".
+std::optional<TextEdit> MultiplierEdit(std::string_view text, size_t end,
+                                       bool amount) {
+  constexpr std::pair<std::string_view, std::string_view> kWords[] = {
+      {"bn", "Mrd."}, {"tn", "Bio."}, {"mn", "Mio."}, {"m", "Mio."}};
+  const size_t begin = end + SpaceAt(text, end);
+  for (const auto& [english, german] : kWords) {
+    if (!text.substr(begin).starts_with(english) ||
+        IsLetterAt(text, begin + english.size())) {
+      continue;
+    }
+    // Without a currency it may be metres.
+    if (english == "m" && !amount) return std::nullopt;
+    const size_t behind = begin + english.size();
+    std::string word = " " + std::string(german);
+    if (text.substr(behind).starts_with(".")) word.pop_back();
+    return TextEdit{{end, behind}, std::move(word)};
+  }
+  return std::nullopt;
+}
+
 // Returns edits that move the sign of an amount to where the language has it:
 // "$5 million", "5 Millionen $". No sign stands beside the currency's name.
 std::vector<TextEdit> SignEdits(std::string_view text, TextSpan number,
@@ -454,6 +476,13 @@ std::vector<TextEdit> NeighbourEdits(const NumberedText& source,
       continue;
     }
     const Currency* const currency = SignedCurrency(source.text, read);
+    if (german && source_language == "en" &&
+        MultiplierEdit(source.text, read.span.end, currency != nullptr)) {
+      if (auto word =
+              MultiplierEdit(text, written.span.end, currency != nullptr)) {
+        edits.push_back(*std::move(word));
+      }
+    }
     if (currency == nullptr) continue;
     if (std::vector<TextEdit> moved = SignEdits(text, written.span, english);
         !moved.empty()) {
@@ -481,8 +510,15 @@ std::vector<size_t> WithoutCurrency(const NumberedText& source,
   for (const NumberPair& pair : PairsOf(source, translation)) {
     const Currency* const currency =
         SignedCurrency(source.text, source.numbers[pair.source]);
-    if (currency != nullptr &&
-        !HasCurrency(translation, pair.translation, *currency)) {
+    if (currency == nullptr) continue;
+    const auto multiplied = [](const NumberedText& text, size_t index) {
+      size_t end = text.numbers[index].span.end;
+      if (text.text.substr(end).starts_with("-")) ++end;
+      return BehindMultiplier(text.text, end) > end;
+    };
+    if (!HasCurrency(translation, pair.translation, *currency) ||
+        (multiplied(source, pair.source) &&
+         !multiplied(translation, pair.translation))) {
       found.push_back(pair.source);
     }
   }

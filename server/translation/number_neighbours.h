@@ -19,15 +19,16 @@ struct NumberedText {
 
 // Returns edits of a translation, in order: marks of ordinals as the target
 // language has them ("2nd" is the German "2."), the space before a number,
-// currencies that are lost, and no full stop behind a Roman numeral within an
-// English sentence. `source_language` and `target_language` are such as "en".
+// currencies that are lost, "Mrd." for "bn", and no full stop behind a Roman
+// numeral within an English sentence. `source_language` and `target_language`
+// are such as "en".
 std::vector<TextEdit> NeighbourEdits(const NumberedText& source,
                                      std::string_view source_language,
                                      const NumberedText& translation,
                                      std::string_view target_language);
 
 // Returns the source's numbers, as indices, whose currency does not stand
-// beside the same number of the translation.
+// beside the same number of the translation, or whose "million" is lost.
 std::vector<size_t> WithoutCurrency(const NumberedText& source,
                                     const NumberedText& translation);
 

@@ -125,6 +125,8 @@ TEST_F(ShapesTest, AnswersTheOtherPathsOfTei) {
 TEST_F(ShapesTest, TeiTellsEmptyInputs) {
   const std::vector<std::pair<std::string, json>> empty = {
       {"/embed", {{"inputs", json::array()}}},
+      {"/embed", {{"inputs", ""}}},
+      {"/embed", {{"inputs", json::array({"a", ""})}}},
       {"/embed_all", {{"inputs", json::array()}}},
       {"/predict", {{"inputs", json::array()}}},
       {"/tokenize", {{"inputs", json::array()}}},

@@ -62,6 +62,16 @@ class DeeplTest(chat_server.ServerTest):
         with self.assertRaisesRegex(deepl.DeepLException, "formality"):
             self.client.translate_text(TEXT, target_lang="DE", formality="more")
 
+    def test_lists_of_tags(self):
+        text = "<doc><par>I like <x a=\"1\">red apples</x>.</par><par>Yes.</par></doc>"
+        tags = {"source_lang": "EN", "target_lang": "DE", "tag_handling": "xml"}
+        result = self.client.translate_text(text, ignore_tags="x", splitting_tags="par",
+                                            outline_detection=False, **tags)
+        self.assertIn("<x a=\"1\">red apples</x>", result.text)
+        self.assertEqual(result.text.count("translate="), 0)
+        with self.assertRaisesRegex(deepl.DeepLException, "non_splitting_tags"):
+            self.client.translate_text(text, non_splitting_tags="par", **tags)
+
     def test_documents(self):
         status, page = self.translate_document("a.html", "<p>The <b>house</b> is big.</p>")
         self.assertTrue(status.done)

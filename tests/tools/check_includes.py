@@ -98,7 +98,7 @@ LAYERS = {
     "server/adapters": (
         r"server/(calls|errors|limits)/.*",
         r"server/documents/(document(_segment)?|entities)\.h",
-        r"server/translation/language_detection\.h",
+        r"server/translation/(language_detection|markup_pieces)\.h",
         # A stored glossary is checked when it comes, as a call's is.
         r"server/translation/pipeline/terminology\.h",
         r"server/translation/pipeline/translation_(options|router)\.h",

@@ -443,6 +443,7 @@ TranslatedText Pipeline::Result(
       part.span = job.markup->In(part.span).source;
     }
     job.text.text = job.markup->text();
+    job.text.spaces.clear();
   }
   TranslatedText result;
   if (translations.empty()) {

@@ -1,7 +1,8 @@
-// Each hypothesis has every byte of the text that is in no part, in its place.
-// A part's hypothesis stays as it would be alone. The only byte that is added
-// is a space between two sentences, if the source is Chinese, Japanese or
-// Korean and has none there, and the translation's script needs it.
+// Each hypothesis has every byte of the text that is in no part, in its place,
+// with unusual spaces as the call has them. A part's hypothesis stays as it
+// would be alone. The only byte that is added is a space between two sentences,
+// if the source is Chinese, Japanese or Korean and has none there, and the
+// translation's script needs it.
 #include "server/translation/pipeline/text_parts.h"
 
 #include <algorithm>
@@ -70,7 +71,7 @@ class JoinedHypothesis {
 
   TranslatedHypothesis Finish() {
     const size_t end = text_.parts.empty() ? 0 : text_.parts.back().span.end;
-    out_.text.append(text_.text, end);
+    AddText({end, text_.text.size()});
     if (text_.parts.size() > 1 && out_.token_count > 0) {
       out_.score =
           static_cast<float>(scores_ / static_cast<double>(out_.token_count));
@@ -79,12 +80,18 @@ class JoinedHypothesis {
   }
 
  private:
+  void AddText(TextSpan span) {
+    const EditedText text(std::string(span.Of(text_.text)),
+                          text_.SpacesIn(span));
+    out_.text += text.text();
+  }
+
   // Appends the text between the previous part and this one.
   void AddGap(size_t part) {
     const TextSpan span = text_.parts[part].span;
     const size_t end = part == 0 ? 0 : text_.parts[part - 1].span.end;
     std::string& out = out_.text;
-    out.append(text_.text, end, span.begin - end);
+    AddText({end, span.begin});
     if (part > 0 && end == span.begin && !out.empty() &&
         !EndsIdeographic(out) &&
         EndsIdeographic(std::string_view(text_.text).substr(0, end))) {
@@ -106,6 +113,19 @@ class JoinedHypothesis {
 };
 
 }  // namespace
+
+std::vector<TextEdit> TextParts::SpacesIn(TextSpan span) const {
+  std::vector<TextEdit> in;
+  const auto first = std::partition_point(
+      spaces.begin(), spaces.end(),
+      [span](const TextEdit& one) { return one.span.begin < span.begin; });
+  for (auto one = first; one != spaces.end() && one->span.end <= span.end;
+       ++one) {
+    in.push_back({{one->span.begin - span.begin, one->span.end - span.begin},
+                  one->replacement});
+  }
+  return in;
+}
 
 TranslatedText JoinParts(const TextParts& text,
                          std::vector<TranslatedText> translations,

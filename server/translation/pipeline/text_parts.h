@@ -7,6 +7,7 @@
 
 #include "server/translation/pipeline/translated_text.h"
 #include "server/translation/sentences.h"
+#include "server/translation/text_edits.h"
 
 namespace trivium {
 
@@ -38,6 +39,11 @@ struct TextParts {
   bool split = false;
   std::string text;
   std::vector<Part> parts;  // in order; none if the text is blank
+  // The spaces of `text` that are or were unusual ones (unusual_spaces.h), in
+  // order.
+  std::vector<TextEdit> spaces = {};
+  // The mark of a label's key, which `text` lacks, and its letter: "&F".
+  std::string mnemonic = {};
 
   std::vector<std::string_view> ProtectedTexts(const Part& part) const {
     std::vector<std::string_view> texts;
@@ -46,6 +52,9 @@ struct TextParts {
     }
     return texts;
   }
+
+  // Returns the spaces within a span, as bytes of it.
+  std::vector<TextEdit> SpacesIn(TextSpan span) const;
 };
 
 // Joins the translations of a split text's parts, [parts]. A hypothesis of the

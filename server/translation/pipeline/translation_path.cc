@@ -111,7 +111,10 @@ Stages StagesOf(const TranslationOptions& options, const SharedParts& shared,
       [&] { return std::make_unique<MarkupStage>(options, feeds_pivot); });
   add(options.text_stages, [&] {
     return std::make_unique<InvisibleCharactersStage>(
-        shared.known, /*prices=*/!options.protect);
+        shared.known,
+        InvisibleCharactersOptions{.prices = !options.protect,
+                                   .labels = !options.report_words,
+                                   .feeds_pivot = feeds_pivot});
   });
   add(options.checks.has_value(),
       [&] { return std::make_unique<ChecksStage>(options); });

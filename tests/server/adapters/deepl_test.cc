@@ -124,24 +124,54 @@ TEST_F(DeeplTest, TranslatesTextsInBothForms) {
   EXPECT_EQ(answer["translations"][0]["billed_characters"], 13);
 }
 
-TEST_F(DeeplTest, ListsOfTagsThatNoTextHasChangeNothing) {
-  // As Weblate sends its placeholders.
-  for (const char* const lists :
-       {R"("ignore_tags": ["x"])", R"("ignore_tags": "y, x")",
-        R"("splitting_tags": ["y"], "non_splitting_tags": ["y"])",
-        R"("splitting_tags": [], "ignore_tags": "")"}) {
-    EXPECT_TRUE(Read(R"({"text": ["Save <x id=\"7\"></x>", "<x/><xy>z</xy>"],)"
-                     R"("target_lang": "DE", "tag_handling": "xml", )" +
-                     std::string(lists) + "}")
-                    .ok())
-        << lists;
+TEST_F(DeeplTest, ContentsOfIgnoredTagsAreNotTranslated) {
+  const std::string own = "<x  translate=\\\"no\\\">u</x>";
+  const auto request =
+      Read(R"({"text": ["<x id=\"7\">Save</x><x/><xy>z</xy><x></x>", ")" + own +
+           R"("], "target_lang": "DE", "tag_handling": "xml",)"
+           R"("ignore_tags": "y, x"})");
+  ASSERT_TRUE(request.ok()) << request.status();
+  EXPECT_EQ(request->inputs(0).text(),
+            "<x   translate=\"no\" id=\"7\">Save</x><x/><xy>z</xy><x></x>");
+  // The answer has the tags as they came.
+  v1::TranslateResponse response;
+  for (const v1::Input& input : request->inputs()) {
+    response.add_results()->add_hypotheses()->set_text(input.text());
   }
-  EXPECT_THAT(Read(R"({"text": "<x/>", "target_lang": "DE",)"
-                   R"("splitting_tags": ["x"]})")
-                  .status(),
-              IsError(absl::StatusCode::kInvalidArgument, "splitting_tags"));
+  const json answer =
+      json::parse(codec_->Finish({absl::OkStatus(), "id"}, &response).body);
+  EXPECT_EQ(answer["translations"][0]["text"],
+            "<x id=\"7\">Save</x><x/><xy>z</xy><x></x>");
+  EXPECT_EQ(answer["translations"][1]["text"], "<x  translate=\"no\">u</x>");
+}
+
+TEST_F(DeeplTest, ListsOfTagsMustFitTheTexts) {
+  // "par" ends sentences here, and "b" stands within one. "doc" parts no words.
+  const auto read = [this](const std::string& lists) {
+    return Read(R"({"text": "<doc><par>A <b>c</b>.</par> <par>d</par></doc>",)"
+                R"("target_lang": "DE", "tag_handling": "xml", )" +
+                lists + "}")
+        .status();
+  };
+  for (const char* const lists :
+       {R"("splitting_tags": ["par", "y"], "non_splitting_tags": "b")",
+        R"("outline_detection": false, "splitting_tags": "par")",
+        R"("splitting_tags": [], "non_splitting_tags": "",)"
+        R"("outline_detection": "1")"}) {
+    EXPECT_TRUE(read(lists).ok()) << read(lists);
+  }
+  for (const auto& [lists, name] :
+       {std::pair(R"("splitting_tags": "b")", "splitting_tags"),
+        std::pair(R"("non_splitting_tags": "par")", "non_splitting_tags"),
+        std::pair(R"("outline_detection": "0")", "outline_detection")}) {
+    EXPECT_THAT(read(lists), IsError(absl::StatusCode::kInvalidArgument, name));
+  }
+  // Without tag handling they say nothing.
+  EXPECT_TRUE(Read(R"({"text": "<b>x</b>", "target_lang": "DE",)"
+                   R"("splitting_tags": ["b"]})")
+                  .ok());
   std::string many;
-  for (int i = 0; i < 101; ++i) many += "x,";
+  for (int i = 0; i < 101; ++i) many += "x" + std::to_string(i) + ",";
   EXPECT_THAT(Read(R"({"text": "y", "target_lang": "DE", "ignore_tags": ")" +
                    many + "\"}")
                   .status(),
@@ -151,8 +181,7 @@ TEST_F(DeeplTest, ListsOfTagsThatNoTextHasChangeNothing) {
 TEST_F(DeeplTest, WhatWouldChangeTheAnswerIsRefusedByName) {
   for (const char* const member :
        {R"("formality": "more")", R"("context": "a menu")",
-        R"("ignore_tags": ["x"])", R"("split_sentences": "words")",
-        R"("tag_handling": "rtf")", R"("outline_detection": false)",
+        R"("split_sentences": "words")", R"("tag_handling": "rtf")",
         R"("glossary_id": "1")", R"("unheard_of": 1)"}) {
     const json named = json::parse("{" + std::string(member) + "}");
     std::string name = named.begin().key();

@@ -143,6 +143,51 @@ TEST(XliffTest, AUnitAroundAnotherHasNotItsSource) {
       ElementsAre("a b"));
 }
 
+// A file of Qt with one message.
+std::string Ts(const std::string& message) {
+  return "<?xml version=\"1.0\"?>\n<!DOCTYPE TS>\n<TS version=\"2.1\">"
+         "<context><name>Main</name>\n    " +
+         message + "\n</context></TS>\n";
+}
+
+TEST(QtTest, EmptyTranslationsAreFilled) {
+  const std::string source =
+      "<message><location line=\"3\"/><source>&amp;a &lt;b>c&lt;/b></source>";
+  EXPECT_EQ(TextsOf("ts", Ts(source + "<translation type=\"unfinished\">"
+                                      "</translation></message>"))
+                .size(),
+            1u);
+  EXPECT_EQ(InCapitals("ts", Ts(source + "<translation type=\"unfinished\">"
+                                         "</translation></message>")),
+            Ts(source + "<translation type=\"unfinished\">&amp;A &lt;b>C"
+                        "&lt;/b></translation></message>"));
+  EXPECT_EQ(InCapitals("ts", Ts("<message><source>a</source>"
+                                "<translation /></message>")),
+            Ts("<message><source>a</source><translation>A</translation>"
+               "</message>"));
+}
+
+TEST(QtTest, EachFormOfANumberIsFilled) {
+  EXPECT_EQ(InCapitals("ts", Ts("<message numerus=\"yes\"><source>%n a</source>"
+                                "<translation>\n<numerusform></numerusform>\n"
+                                "<numerusform/></translation></message>")),
+            Ts("<message numerus=\"yes\"><source>%n a</source>"
+               "<translation>\n<numerusform>%N A</numerusform>\n"
+               "<numerusform>%N A</numerusform></translation></message>"));
+}
+
+TEST(QtTest, OtherMessagesStay) {
+  for (const std::string message :
+       {"<source>a</source><translation>x</translation>",
+        "<source>a</source><translation type=\"vanished\"></translation>",
+        "<source>a<byte value=\"x1b\"/></source><translation/>",
+        "<source> </source><translation/>", "<source>a</source>"}) {
+    const std::string file = Ts("<message>" + message + "</message>");
+    EXPECT_EQ(InCapitals("ts", file), file);
+  }
+  ExpectRefused("ts", "<x/>", "line 1");
+}
+
 TEST(HtmlTest, PagesAreCutBeforeBlocksThatMayBeTranslated) {
   EXPECT_THAT(TextsOf("html",
                       "<!doctype html><title>t</title>\n<p>a <b>b</b>\n<p>c</p>"

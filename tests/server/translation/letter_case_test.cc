@@ -67,6 +67,19 @@ TEST(LetterCaseTest, GermanCapitalsHaveASharpSAgain) {
             "The house is gross");
 }
 
+TEST(LetterCaseTest, PlacesKeepTheirCapital) {
+  EXPECT_EQ(Normal(English(), "WHAT IS HAPPENING IN TOKYO AND FRANCE?",
+                   LetterCase::kCapitals),
+            "What is happening in Tokyo and France?");
+  EXPECT_EQ(
+      Normal(English(), "What Else Is Happening to Paris", LetterCase::kTitle),
+      "What else is happening to Paris");
+  // A frequent word is no name.
+  const LetterCases cases("en", Vocabulary({"the", "china", "is", "The"}));
+  EXPECT_EQ(Normal(cases, "THE CHINA IS", LetterCase::kCapitals),
+            "The china is");
+}
+
 TEST(LetterCaseTest, ARowOfSsTakesFewLookUps) {
   size_t look_ups = 0;
   const LetterCases cases("de", [&](std::string_view word) {

@@ -97,7 +97,7 @@ TEST(MarkdownTest, KeepsTheNameOfALinksDefinition) {
   EXPECT_EQ(Translated(markup, "C d.", "c.", {{"c", "C"}, {".", "."}}),
             "[A b. c.][A b. C d.]\n\n[a b. c d.]: x\n");
   // Nobody reads a footnote's mark.
-  EXPECT_EQ(Plain("A[^1] b.\n\n[^1]: C\n[^2]: d\n"), "A b.\n");
+  EXPECT_EQ(Plain("A[^1] b.\n\n[^1]: C\n[^2]: d\n"), "A b.\nC\nd\n");
   EXPECT_EQ(Plain("A[^1] b.\n\n[^1]: C d.\n"), "A b.\nC d.\n");
 }
 
@@ -158,6 +158,26 @@ TEST(MarkdownTest, EachFootnoteIsATextOfItsOwn) {
   EXPECT_EQ(Plain(text), "A b.\nD e.\nF g.\nI j.\n");
   EXPECT_EQ(Translated(Markdown(text), "F g.", "x.", {}),
             "A[^1] b[^c].\n\n[^1]: D e.\n[^c]: x.\n[^h]: I j.\n");
+}
+
+TEST(MarkdownTest, AFootnoteMayBeOneWord) {
+  const std::string text = "A[^1] b[^2].\n\n[^1]: Word.\n[^2]: C \"d\"\ne.\n";
+  EXPECT_EQ(Plain(text), "A b.\nWord.\nC \"d\" e.\n");
+  EXPECT_EQ(Translated(Markdown(text), "Word.", "x y.", {}),
+            "A[^1] b[^2].\n\n[^1]: x y.\n[^2]: C \"d\"\ne.\n");
+  EXPECT_EQ(Plain("A[^1].\r\n\r\n[^1]: B.\r\n"), "A.\nB.\n");
+  EXPECT_EQ(Plain("A[^1].\n\n[^1]: B."), "A.\nB.");
+}
+
+TEST(MarkdownTest, FurtherParagraphsOfAFootnoteAreTexts) {
+  const std::string text =
+      "A[^1].\n\n[^1]: D e.\n\n    F g\n    h.\n\n\tI j.\n\nK.\n\n    code\n";
+  EXPECT_EQ(Plain(text), "A.\nD e.\nF g h.\nI j.\nK.\n");
+  EXPECT_EQ(Translated(Markdown(text), "F g h.", "x.", {}),
+            "A[^1].\n\n[^1]: D e.\n\n    x.\n\n\tI j.\n\nK.\n\n    code\n");
+  // Without a blank line between, each note is its own.
+  EXPECT_EQ(Plain("[^1]: A b.\n[^2]: C d.\n\n    E.\n"), "A b.\nC d.\nE.\n");
+  EXPECT_EQ(Plain("```\n[^1]: A b.\n\n    C.\n```\n"), "\n");
 }
 
 TEST(MarkdownTest, PutsDelimitersAtTheBordersOfWords) {

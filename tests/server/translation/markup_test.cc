@@ -35,6 +35,14 @@ auto MarkupErrorAt(const char* place) {
   return IsError(absl::StatusCode::kInvalidArgument, place);
 }
 
+TEST(MarkupTest, ANoBreakSpaceIsWrittenAsTheTextDoes) {
+  for (const std::string space : {"&nbsp;", "&#160;", "\u00A0"}) {
+    const Markup markup = Html("<p>5" + space + "km</p>");
+    EXPECT_EQ(markup.Place(markup.In({1, 7}), "5\u00A0km", {}),
+              "5" + space + "km");
+  }
+}
+
 TEST(MarkupTest, FindsThePlainText) {
   EXPECT_EQ(Html("<h1>A</h1>\n<p>Tom &amp; <b>Ann</b>\n  go.<br>Ok &eacute;"
                  "&#33;&#x21;</p><!-- x --> y")

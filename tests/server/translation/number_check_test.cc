@@ -165,12 +165,24 @@ TEST(NumberCheckTest, VersionsAndSectionsGetTheirPointBack) {
             "Siehe arXiv:2101.00001, mit Web 2.0.");
   EXPECT_EQ(Corrected(german, "iOS 17.4 is new.", "IOS 17,4 ist neu."),
             "IOS 17.4 ist neu.");
+  EXPECT_EQ(Corrected(german, "Ubuntu 22.04 is out.", "Ubuntu 22,04 ist da."),
+            "Ubuntu 22.04 ist da.");
+  EXPECT_EQ(Corrected(german, "Firefox 115.2 came.", "Firefox 115,2 kam."),
+            "Firefox 115.2 kam.");
   // These are values.
   EXPECT_EQ(Corrected(german, "Inflation 2.5 and the EU 1.5 percent",
                       "Inflation 2,5 und die EU 1,5 Prozent"),
             "Inflation 2,5 und die EU 1,5 Prozent");
   EXPECT_EQ(Corrected(german, "It costs EUR 4.10.", "Es kostet EUR 4,10."),
             "Es kostet EUR 4,10.");
+  for (const auto& [source, translation] :
+       {std::pair("Total 22.04 is due.", "Total 22,04 ist fällig."),
+        std::pair("Spending 2.04 for all.", "Spending 2,04 für alle."),
+        std::pair("Berlin 22.04 degrees.", "Berlin 22,04 Grad."),
+        std::pair("Berlin 1122.04 more.", "Berlin 1122,04 mehr."),
+        std::pair("In 22.04 seconds.", "In 22,04 Sekunden.")}) {
+    EXPECT_EQ(Corrected(german, source, translation), translation);
+  }
 }
 
 TEST(NumberCheckTest, DatesHaveOneSeparator) {
@@ -200,6 +212,10 @@ TEST(NumberCheckTest, ScoresAreNoTimes) {
             "2:1, 2:1 und 2:1");
   EXPECT_EQ(Corrected(german, "He ran it in 2:05:30.", "Er lief 2:05:30 Uhr."),
             "Er lief 2:05:30.");
+  EXPECT_EQ(
+      Corrected(german, "At 7 pm on 3/4/2022.", "Um 19 Uhr am 3/4/2022 Uhr."),
+      "Um 19 Uhr am 3/4/2022.");
+  EXPECT_EQ(Corrected(german, "on 3/4/2022", "am 3.4.2022 Uhr"), "am 3.4.2022");
   for (const auto& [source, translation] :
        {std::pair("at 7:30", "um 7:30 Uhr"),
         std::pair("at 2:05:30 p.m.", "um 14:05:30 Uhr"),

@@ -89,6 +89,14 @@ TEST(NumberNeighboursTest, SignsStandWhereTheLanguageHasThem) {
   EXPECT_EQ(ToGerman("5 and US$7", "5 $ und US$7"), "5 $ und US$7");
 }
 
+TEST(NumberNeighboursTest, GermanHasItsOwnWordsForMillions) {
+  EXPECT_EQ(ToGerman("a profit of €5.3bn", "ein Gewinn von 5,3bn €"),
+            "ein Gewinn von 5,3 Mrd. €");
+  EXPECT_EQ(ToGerman("up to £4m", "bis zu £4m"), "bis zu 4 Mio. £");
+  EXPECT_EQ(ToGerman("It is 2 bn.", "Es sind 2 bn."), "Es sind 2 Mrd.");
+  EXPECT_EQ(ToGerman("400 m long", "400 m lang"), "400 m lang");
+}
+
 TEST(NumberNeighboursTest, ASignBetweenTwoNumbersIsMovedOnce) {
   EXPECT_EQ(ToGerman("5 $ 10 $", "5 $ 10 $"), "5 $ 10 $");
   EXPECT_EQ(ToGerman("€10 and $5", "5£10"), "5 $10 £");
@@ -145,6 +153,13 @@ TEST(NumberNeighboursTest, ACurrencyOfAnotherNumberIsFound) {
   EXPECT_THAT(Lost("USD 500 or EUR 450", "EUR 500 oder 450 USD"),
               ElementsAre(0, 1));
   EXPECT_THAT(Lost("USD 500 or EUR 450", "500 USD oder 450 EUR"), IsEmpty());
+}
+
+TEST(NumberNeighboursTest, ALostMillionIsFound) {
+  EXPECT_THAT(Lost("They raised $20m.", "Sie hoben 20 Dollar."),
+              ElementsAre(0));
+  EXPECT_THAT(Lost("They raised $20m.", "Sie hoben 20 Millionen Dollar."),
+              IsEmpty());
 }
 
 TEST(NumberNeighboursTest, EnglishKingsHaveNoFullStop) {

@@ -30,6 +30,36 @@ TEST_F(InvisibleCharactersStageTest, UnknownSpacesBecomeSpaces) {
       "5\u00A0km");
 }
 
+TEST_F(InvisibleCharactersStageTest, UnusualSpacesComeBack) {
+  const TranslationJob job = Opened(stage_, "x\u00AD 5\u00A0km \u202Fy\u3000z");
+  ASSERT_EQ(job.text.spaces.size(), 2u);
+  EXPECT_EQ(job.text.spaces[0].span, (TextSpan{3, 4}));
+  EXPECT_EQ(job.text.spaces[1].replacement, "\u202F");
+  const Attempt attempt = Before(stage_, job);
+  EXPECT_EQ(
+      After(stage_, job, attempt, {"X, 5 km"}).translation.hypotheses[0].text,
+      "X, 5\u00A0km");
+  // The model reads the text of a pivot as it reads others.
+  const InvisibleCharactersStage pivot(KnownLetters(), {.feeds_pivot = true});
+  EXPECT_EQ(
+      After(pivot, job, attempt, {"X, 5 km"}).translation.hypotheses[0].text,
+      "X, 5 km");
+}
+
+TEST_F(InvisibleCharactersStageTest, TheMarkOfALabelsKeyComesBack) {
+  const TranslationJob job = Opened(stage_, "Save &As...");
+  EXPECT_EQ(job.text.text, "Save As...");
+  EXPECT_TRUE(job.text_stages.contains(TextStage::kInvisibleCharacters));
+  const TranslationCandidate made =
+      After(stage_, job, Before(stage_, job), {"Speichern unter", "Als..."});
+  EXPECT_EQ(made.translation.hypotheses[0].text, "&Speichern unter");
+  EXPECT_EQ(made.translation.hypotheses[1].text, "&Als...");
+  EXPECT_EQ(Opened(InvisibleCharactersStage(KnownLetters(), {.labels = false}),
+                   "&File")
+                .text.text,
+            "&File");
+}
+
 TEST_F(InvisibleCharactersStageTest, ControlsAndUnknownHyphensAreReadPlain) {
   EXPECT_EQ(Opened(stage_, std::string("a\0b\x07", 4)).text.text, "a b ");
   EXPECT_EQ(Opened(stage_, "Tues\u2011day\tx\u2010y\n").text.text,
@@ -52,7 +82,7 @@ TEST_F(InvisibleCharactersStageTest, PricesHaveNoMarksForNoCents) {
   EXPECT_FALSE(alone.text_stages.contains(TextStage::kInvisibleCharacters));
   // The call's own patterns may look for them.
   EXPECT_FALSE(
-      Opened(InvisibleCharactersStage(KnownLetters(), /*prices=*/false),
+      Opened(InvisibleCharactersStage(KnownLetters(), {.prices = false}),
              "5,- €")
           .edited);
 }
@@ -61,6 +91,19 @@ TEST_F(InvisibleCharactersStageTest, OtherTextsStay) {
   const TranslationJob job = Opened(stage_, "Grüße 👨‍👩‍👧");
   EXPECT_FALSE(job.edited);
   EXPECT_TRUE(job.text_stages.empty());
+}
+
+TEST_F(InvisibleCharactersStageTest, ALabelMayBeAnElement) {
+  TranslationJob job;
+  job.markup = *Markup::Parse(MarkupFormat::kHtml, "<p>&amp;File</p>");
+  job.text.text = job.markup->plain();
+  ASSERT_TRUE(stage_.Open(&job).ok());
+  EXPECT_EQ(job.text.text, "\nFile\n");
+  EXPECT_EQ(job.text.mnemonic, "") << "the sentence is behind the mark";
+  job.markup = *Markup::Parse(MarkupFormat::kHtml, "<p>Save &amp;As</p>");
+  job.text.text = job.markup->plain();
+  ASSERT_TRUE(stage_.Open(&job).ok());
+  EXPECT_EQ(job.text.mnemonic, "&A");
 }
 
 TEST_F(InvisibleCharactersStageTest, MarkupIsEditedWhereItIsRead) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "server/translation/characters.h"
 #include "server/translation/language_code.h"
 #include "server/translation/pipeline/span_protection.h"
@@ -20,6 +21,23 @@ bool HasCapitals(std::string_view text) {
     if (u_isupper(FirstCharacter(text))) ++capitals;
   }
   return capitals == 2;
+}
+
+// True if a sentence with a capital has a translation without one. Names such
+// as "iPhone" are copied, so they are in the source, too.
+bool BeginsSmall(std::string_view sentence, std::string_view translation) {
+  constexpr std::string_view kEnds = ".!?";
+  if (sentence.empty() || translation.empty() ||
+      kEnds.find(sentence.back()) == sentence.npos ||
+      !u_isupper(FirstCharacter(sentence)) ||
+      !u_islower(FirstCharacter(translation))) {
+    return false;
+  }
+  const std::string_view word =
+      translation.substr(0, translation.find_first_of(" ,.;:!?-/"));
+  return sentence.find(word) == sentence.npos &&
+         std::none_of(word.begin(), word.end(), absl::ascii_isdigit) &&
+         std::none_of(word.begin(), word.end(), absl::ascii_isupper);
 }
 
 LetterCases::IdsOfWord WordsOf(const Tokenizer* tokenizer) {
@@ -108,6 +126,10 @@ absl::Status LetterCaseStage::After(const TranslationJob& job,
           titles_ ? InTitleCase(hypothesis.text, apart, reading.whole_title)
                   : cases_.WithCopiedNames(reading.span.Of(job.read().text),
                                            std::move(hypothesis.text));
+    }
+    if (BeginsSmall(reading.span.Of(job.read().text), hypothesis.text)) {
+      hypothesis.text = Capitalized(hypothesis.text);
+      translation.text_stages.insert(TextStage::kLetterCase);
     }
     if (!attempt.other_form) continue;
     if (!form) {

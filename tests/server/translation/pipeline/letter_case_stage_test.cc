@@ -25,6 +25,25 @@ TEST_F(LetterCaseStageTest, NormalSentencesStay) {
               IsEmpty());
 }
 
+TEST_F(LetterCaseStageTest, ASentenceBeginsWithACapitalIfItsSourceDoes) {
+  TranslationJob job = Opened(stage_, "About ten came to macOS.");
+  const TranslationCandidate made =
+      After(stage_, job, Before(stage_, job),
+            {"etwa zehn kamen zu macOS.", "macOS bekam zehn.", "über 10."});
+  EXPECT_EQ(made.translation.hypotheses[0].text, "Etwa zehn kamen zu macOS.");
+  EXPECT_EQ(made.translation.hypotheses[1].text, "macOS bekam zehn.");
+  EXPECT_EQ(made.translation.hypotheses[2].text, "Über 10.");
+  EXPECT_THAT(made.translation.text_stages,
+              ElementsAre(TextStage::kLetterCase));
+  for (const char* const source : {"about ten came.", "About ten", ""}) {
+    job = Opened(stage_, source);
+    EXPECT_EQ(After(stage_, job, Before(stage_, job), {"etwa zehn."})
+                  .translation.hypotheses[0]
+                  .text,
+              "etwa zehn.");
+  }
+}
+
 TEST_F(LetterCaseStageTest, CapitalsComeBackOutsideOfPlaceholders) {
   TranslationJob job = Opened(stage_, "THE %d SAT THERE");
   job.text.parts[0].protected_spans = {{4, 6}};

@@ -359,8 +359,7 @@ HWY_INLINE void SetRows(const AttentionCall& call, const WeightLayout& layout,
     rows.sink[q] = call.sinks == nullptr ? nullptr : call.sinks + query_head;
     rows.bias[q] = call.bias == nullptr
                        ? nullptr
-                       : call.bias + query_head * call.bias_stride -
-                             (call.position + query);
+                       : BiasOfQuery(call, query_head, query);
     const KeyRange seen = SeenKeys(call, query);
     rows.seen[q] = seen;
     any = q == 0 ? seen

@@ -208,7 +208,7 @@ struct Visitor {
 
   void ForEach(const RelativeAttentionDescription& description) const {
     const auto& [buckets, span, max_distance, embeddings, norm, bias, slopes,
-                 block_bias] = description;
+                 bf16_scale, block_bias] = description;
     ForEach(block_bias);
     ForEach(embeddings);
     ForEach(norm);

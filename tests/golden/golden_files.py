@@ -41,11 +41,11 @@ def randomize(model):
     return model
 
 
-def saved(model, folder, dtype, reader=None):
+def saved(model, folder, dtype, reader=None, attention="eager"):
     """The model as it is read, by a class, from the folder that it was written
     to."""
     model.to(getattr(torch, dtype)).save_pretrained(folder)
-    read = (reader or type(model)).from_pretrained(folder, attn_implementation="eager")
+    read = (reader or type(model)).from_pretrained(folder, attn_implementation=attention)
     return read.float().eval()
 
 

@@ -100,9 +100,9 @@ FamilyModel LoadErnie45Moe(const nlohmann::json& json, const Weights* weights,
           family.description.memory.push_back(std::move(flat));
         }
         if (experts.shared == 0) return;
-        layer->experts->shared = ReadGated(tensors, block + "shared_experts.",
-                                           experts.inner * experts.shared, bias,
-                                           d_model);
+        layer->experts->shared =
+            ReadGated(tensors, block + "shared_experts.",
+                      experts.inner * experts.shared, bias, d_model);
       });
 }
 

@@ -158,6 +158,14 @@ CASES = {
         "ssm_state_size=10", "n_routed_experts=4", "moe_intermediate_size=24",
         "moe_shared_expert_intermediate_size=28", "num_experts_per_tok=2",
         "routed_scaling_factor=1.6", "seed=86"),
+    "nemotron_h.feeds": ("NemotronHForCausalLM", "maps=false",
+        'layers_block_type=["mlp","linear_attention","moe","mlp",'
+        '"full_attention","moe","moe"]', "num_key_value_heads=1",
+        "head_dim=16", "intermediate_size=28", "mamba_num_heads=2",
+        "mamba_head_dim=12", "n_groups=1", "ssm_state_size=10",
+        "n_routed_experts=3", "moe_intermediate_size=16",
+        "moe_shared_expert_intermediate_size=20", "num_experts_per_tok=2",
+        "seed=103"),
     # It has an output of its own, whatever tie_word_embeddings says.
     "nemotron_h.own_output": ("NemotronHForCausalLM", "maps=false",
         'layers_block_type=["full_attention","linear_attention","mlp"]',

@@ -86,10 +86,10 @@ std::vector<RandomTransformer::Shape> RandomTransformer::ModernDecoders() {
   phimoe.gated = true;
   phimoe.experts = 5;
   phimoe.sparse_mixer = true;
-  return {phi,       command_r, ministral, gemma2,       olmo2,
-          hunyuan,   bloom,     falcon,    lfm2,         qwen3_5,
-          granite,   falcon_h1, deepseek,  deepseek3,    gemma4,
-          gemma4_small, mamba,  falcon_mamba, phimoe};
+  return {phi,          command_r, ministral,    gemma2,    olmo2,
+          hunyuan,      bloom,     falcon,       lfm2,      qwen3_5,
+          granite,      falcon_h1, deepseek,     deepseek3, gemma4,
+          gemma4_small, mamba,     falcon_mamba, phimoe};
 }
 
 }  // namespace trivium

@@ -70,18 +70,21 @@ FamilyModel LoadErnie45Moe(const nlohmann::json& json, const Weights* weights,
   family.model.generation_defaults = {
       {"bos_token_id", 1}, {"eos_token_id", 2}, {"pad_token_id", 0}};
   family.ReadRotary(/*usual_theta=*/500000);
-  RequireBoolean(config, "use_bias", false);
+  // Experts that a router chooses have no biases in any case.
+  const bool bias = config->Boolean("use_bias").value_or(false);
+  LlamaTensors has = {.turns_adjacent = true};
+  has.attention_bias = has.output_bias = has.head_bias = bias;
   const ErnieExperts experts = ReadErnieExperts(config, family.decoder.layers);
   const int d_model = family.decoder.d_model;
   return family.ReadModel(
-      {.turns_adjacent = true}, {family.geometry}, /*tied_by_default=*/true,
+      has, {family.geometry}, /*tied_by_default=*/true,
       [&](TensorReader* tensors, int i, const std::string& name,
           LayerDescription* layer) {
         const std::string block = name + "mlp.";
         if (i < experts.first || i > experts.last ||
             (i + 1) % experts.step != 0) {
           ReadGatedFeedForward(tensors, block, family.decoder.feed_forward,
-                               /*bias=*/false, d_model, layer);
+                               bias, d_model, layer);
           return;
         }
         layer->experts =
@@ -97,9 +100,9 @@ FamilyModel LoadErnie45Moe(const nlohmann::json& json, const Weights* weights,
           family.description.memory.push_back(std::move(flat));
         }
         if (experts.shared == 0) return;
-        layer->experts->shared = ReadGated(tensors, block + "shared_experts.",
-                                           experts.inner * experts.shared,
-                                           /*bias=*/false, d_model);
+        layer->experts->shared =
+            ReadGated(tensors, block + "shared_experts.",
+                      experts.inner * experts.shared, bias, d_model);
       });
 }
 

@@ -63,8 +63,9 @@ FalconConfig ReadFalconConfig(ConfigReader* config) {
     result.feed_forward_norm = "ln_mlp";
   }
   if (config->Boolean("alibi").value_or(false)) {
-    decoder.relative_attention.emplace().slopes =
-        AlibiSlopes(decoder.heads, geometry.scale);
+    RelativeAttentionDescription& alibi = decoder.relative_attention.emplace();
+    alibi.slopes = AlibiSlopes(decoder.heads, /*scale=*/1);
+    alibi.bf16_scale = geometry.scale;
   } else {
     geometry.rotary = 0;
     decoder.rotary = {

@@ -64,19 +64,14 @@ std::vector<Block> ReadBlocks(ConfigReader* config) {
                            : Block::kUnknown);
     }
   }
-  bool fits = !blocks.empty() && blocks.size() <= size_t{kMaxLayers};
-  for (size_t i = 0; i < blocks.size(); ++i) {
-    fits = fits && blocks[i] != Block::kUnknown;
-    // A feed-forward belongs to the block before it.
-    if (FeedsForward(blocks[i])) {
-      fits = fits && i > 0 && !FeedsForward(blocks[i - 1]);
-    }
-  }
-  if (fits) return blocks;
+  const bool known =
+      std::find(blocks.begin(), blocks.end(), Block::kUnknown) == blocks.end();
+  // Something must keep what was read.
+  const bool keeps = !std::all_of(blocks.begin(), blocks.end(), FeedsForward);
+  if (known && keeps && blocks.size() <= size_t{kMaxLayers}) return blocks;
   config->Report(key, list,
                  "give a list of \"linear_attention\", \"full_attention\", "
-                 "\"mlp\" and \"moe\", in which each of the last two follows "
-                 "one of the first two");
+                 "\"mlp\" and \"moe\", with at least one of the first two");
   return {};
 }
 
@@ -223,6 +218,13 @@ FamilyModel LoadNemotronH(const nlohmann::json& json, const Weights* weights,
           ReadMamba2(tensors, block, mamba, {}, d_model, &description.memory);
       ReadMamba2Norm(tensors, block, mamba, /*after_gate=*/true, &*layer.mixer);
       continue;
+    }
+    // A feed-forward belongs to the attention or mixer before it, if it is the
+    // first one there.
+    if (decoder.layer.empty() || decoder.layer.back().feeds_forward()) {
+      decoder.layer.emplace_back().feeds_forward_only = true;
+      decoder.layer.back().self_attention.geometry = geometry;
+      ++decoder.layers;
     }
     LayerDescription& layer = decoder.layer.back();
     layer.feed_forward_norms.before = norm;

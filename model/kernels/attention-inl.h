@@ -357,10 +357,8 @@ HWY_INLINE void SetRows(const AttentionCall& call, const WeightLayout& layout,
     rows.query[q] = call.query + query * call.query_stride + head_offset;
     rows.out[q] = call.out + query * call.out_stride + head_offset;
     rows.sink[q] = call.sinks == nullptr ? nullptr : call.sinks + query_head;
-    rows.bias[q] = call.bias == nullptr
-                       ? nullptr
-                       : call.bias + query_head * call.bias_stride -
-                             (call.position + query);
+    rows.bias[q] =
+        call.bias == nullptr ? nullptr : BiasOfQuery(call, query_head, query);
     const KeyRange seen = SeenKeys(call, query);
     rows.seen[q] = seen;
     any = q == 0 ? seen

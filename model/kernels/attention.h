@@ -56,11 +56,13 @@ struct AttentionCall {
   // For each query head, the logit of an additional key whose value is zero
   // ("attention sinks", Xiao et al. 2023, learned as in GPT-OSS); or null.
   const float* sinks = nullptr;
-  // Added to scores by distance, or null: the score of query head h at position
-  // p with key j gets bias[h * bias_stride + j - p] (T5, Raffel et al. 2019).
-  // kTileTokens floats before and after the used range must be readable.
+  // Added to scores, or null: the score of query head h at position p with key
+  // j gets bias[h * bias_stride + j - p] (T5, Raffel et al. 2019), or if
+  // bias_of_keys is set bias[h * bias_stride + j]. kTileTokens floats before
+  // and after the used range must be readable.
   const float* bias = nullptr;
   size_t bias_stride = 0;
+  bool bias_of_keys = false;
   float* out;         // [queries] rows of query_heads * head_size floats ...
   size_t out_stride;  // ... this far apart; may be the queries
   // AttentionScratchSize() floats.
@@ -94,6 +96,13 @@ constexpr KeyRange SeenKeys(const AttentionCall& call, int query) {
   return {call.look_back < at ? at - call.look_back : 0,
           call.look_ahead < call.keys - 1 - at ? at + call.look_ahead + 1
                                                : call.keys};
+}
+
+// Returns the bias of a query and key 0, given that there is a bias.
+constexpr const float* BiasOfQuery(const AttentionCall& call, int query_head,
+                                   int query) {
+  const float* const bias = call.bias + query_head * call.bias_stride;
+  return call.bias_of_keys ? bias : bias - (call.position + query);
 }
 
 // True if Attend also rounds queries and weights to bf16. It does so over bf16

@@ -341,6 +341,7 @@ void AttentionSublayer::Attend(const AttentionTask& task, const Piece& piece,
   if (task.relative != nullptr) {
     call.bias = task.relative->bias(task.layer);
     call.bias_stride = task.relative->bias_stride();
+    call.bias_of_keys = task.relative->bias_of_keys();
   }
   const size_t padded = PaddedKeys(group.keys);
   const bool traced = HeadTap::Traces(group, task.layer);

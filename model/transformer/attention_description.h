@@ -235,6 +235,10 @@ struct RelativeAttentionDescription {
   // [heads], replaces `bias` if not empty: b = -slope |i - j| (ALiBi, Press et
   // al. 2022). `buckets` and `span` are not used.
   std::vector<float> slopes = {};
+  // If above 0, b = bf16_scale r(r(slope) j), where r rounds to bf16. Without
+  // the rounding, softmax makes the same of it in causal attention (Falcon in
+  // Transformers).
+  float bf16_scale = 0;
   // [span, heads]: b of a query and a block, by the distance of its own block
   // from that block; null: no layer has BlockKeysDescription.
   const TensorView* block_bias = nullptr;

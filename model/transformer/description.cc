@@ -135,7 +135,8 @@ struct Visitor {
                  position_query, position_bias, self_attention_norms,
                  cross_attention, cross_attention_norms, gate, up, down,
                  experts, feed_forward_norms, parallel, token_input, factor,
-                 earlier_feed_forwards, bottleneck, convolution] = tensors;
+                 earlier_feed_forwards, bottleneck, convolution,
+                 feeds_forward_only] = tensors;
     ForEach(self_attention);
     ForEach(recurrence);
     ForEach(mixer);
@@ -208,7 +209,7 @@ struct Visitor {
 
   void ForEach(const RelativeAttentionDescription& description) const {
     const auto& [buckets, span, max_distance, embeddings, norm, bias, slopes,
-                 block_bias] = description;
+                 bf16_scale, block_bias] = description;
     ForEach(block_bias);
     ForEach(embeddings);
     ForEach(norm);

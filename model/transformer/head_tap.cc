@@ -83,8 +83,7 @@ void HeadTap::CopyMaps(const AttentionGroup& group, int first,
     trace.seen_begin[row] = seen.begin;
     trace.seen_end[row] = seen.end;
     if (call.bias == nullptr) continue;
-    const float* const bias =
-        call.bias + trace.choice.head * call.bias_stride - (call.position + q);
+    const float* const bias = BiasOfQuery(call, trace.choice.head, q);
     std::copy(bias + seen.begin, bias + seen.end,
               trace.bias.Row(row) + seen.begin);
   }

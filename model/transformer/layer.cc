@@ -23,7 +23,7 @@ absl::Status ForEachLinear(const LayerDescription& description, Layer* layer,
         pack(Parts{description.mixer->output}, &layer->mixer->output));
   }
   if (!description.attends()) {
-    // The mixer is all there is.
+    // It has a mixer or a feed-forward alone.
   } else if (description.recurrence.has_value()) {
     const auto& [input, forget] = *description.recurrence;
     TRIVIUM_RETURN_IF_ERROR(

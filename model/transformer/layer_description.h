@@ -276,6 +276,9 @@ struct LayerDescription {
   std::optional<BottleneckDescription> bottleneck = std::nullopt;
   // Only in encoders, with a norm after the feed-forward and no bottleneck.
   std::optional<ConvolutionDescription> convolution = std::nullopt;
+  // True: there is no self-attention and no mixer, only a feed-forward
+  // (Nemotron-H). Only in decoders.
+  bool feeds_forward_only = false;
 
   // False for a layer that has only a mixer or attention (Nemotron-H).
   bool feeds_forward() const {
@@ -288,6 +291,7 @@ struct LayerDescription {
   }
   // False for a layer that keeps no keys and values.
   bool attends() const {
+    if (feeds_forward_only) return false;
     return !mixer.has_value() || self_attention.query.weight != nullptr;
   }
 

@@ -9,6 +9,7 @@
 #include "fmt/format.h"
 #include "model/transformer/layer.h"
 #include "model/transformer/relative_row.h"
+#include "model/weights/half.h"
 
 namespace trivium {
 namespace {
@@ -55,6 +56,8 @@ absl::Status Check(const StackDescription& stack) {
       stack.max_positions, bytes / (1 << 30), kMaxBytes / (1 << 30)));
 }
 
+float RoundedToBf16(float value) { return Bf16ToF32(F32ToBf16(value)); }
+
 // Returns table = x W + b for the relative embeddings x [rows, d_model].
 absl::StatusOr<std::vector<float>> Project(const Operand& x, int rows,
                                            const LinearTensors& tensors,
@@ -80,10 +83,20 @@ absl::StatusOr<RelativeAttention> RelativeAttention::Create(
   attention.columns_ = RelativeColumns(stack.max_positions);
   if (!description.slopes.empty()) {
     attention.sloped_ = true;
+    attention.bias_of_keys_ = description.bf16_scale > 0;
     std::vector<float>& bias =
         attention.biases_.emplace_back(stack.heads * attention.columns_);
     for (int head = 0; head < stack.heads; ++head) {
       float* const out = bias.data() + head * attention.columns_;
+      if (attention.bias_of_keys_) {
+        const float slope = RoundedToBf16(description.slopes[head]);
+        for (int key = 0; key < stack.max_positions; ++key) {
+          out[stack.max_positions - 1 + key] =
+              description.bf16_scale *
+              RoundedToBf16(slope * static_cast<float>(key));
+        }
+        continue;
+      }
       for (int c = 0; c < 2 * stack.max_positions - 1; ++c) {
         out[c] = -description.slopes[head] *
                  static_cast<float>(std::abs(stack.max_positions - 1 - c));

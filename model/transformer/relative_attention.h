@@ -24,18 +24,21 @@ class RelativeAttention {
   // only a bias, which attention over tiles adds (kernels/attention.h).
   bool disentangled() const { return !keys_.empty() || !queries_.empty(); }
   RelativeTables tables(int layer, int head) const;
-  // Returns a layer's bias of head 0 at distance 0, or null; heads are
-  // bias_stride() floats apart.
+  // Returns a layer's bias of head 0 at distance 0, or of key 0, or null; heads
+  // are bias_stride() floats apart.
   const float* bias(int layer) const {
     if (biases_.empty()) return nullptr;
     return biases_[biases_.size() == 1 ? 0 : layer].data() + positions_ - 1;
   }
   size_t bias_stride() const { return columns_; }
+  // True if the bias depends on the key's position instead of the distance.
+  bool bias_of_keys() const { return bias_of_keys_; }
   // Returns a head's bias of its own block's key; that of block b at b - own.
   const float* block_bias(int head) const {
     return block_bias_.data() + head * (2 * positions_ - 1) + positions_ - 1;
   }
-  // True if the bias is -slope x distance (ALiBi).
+  // True if the bias is -slope x distance (ALiBi), or softmax makes of it what
+  // it makes of that, but for rounding.
   bool sloped() const { return sloped_; }
   int64_t bytes() const;
 
@@ -49,6 +52,7 @@ class RelativeAttention {
   }
 
   bool sloped_ = false;
+  bool bias_of_keys_ = false;
   int positions_ = 0;
   size_t head_size_ = 0;
   size_t columns_ = 0;

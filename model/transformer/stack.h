@@ -106,8 +106,9 @@ struct Stack {
     if (layer >= static_cast<int>(layers.size())) return nullptr;
     const Layer& reads = layers[layer];
     if (reads.bottleneck.has_value()) return &reads.bottleneck->input;
-    return reads.mixer.has_value() ? &reads.mixer->projection
-                                   : &reads.self_attention.projection;
+    if (reads.mixer.has_value()) return &reads.mixer->projection;
+    return reads.attends ? &reads.self_attention.projection
+                         : reads.feed_forward_reader();
   }
 };
 

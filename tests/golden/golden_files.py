@@ -31,7 +31,9 @@ def randomize(model):
         if "pointwise" in name:  # a convolution of width 1
             inputs = parameter.shape[1]
         scale = 1 / max(inputs, 1) ** 0.5 if parameter.dim() > 1 else 0.3
-        norm = any(part in name.lower() for part in ("norm", "ln_"))
+        # RoBERTa-PreLayerNorm has a norm in its model's name, too.
+        place = name.removeprefix(f"{model.base_model_prefix}.").lower()
+        norm = any(part in place for part in ("norm", "ln_"))
         mean = 1.0 if norm and name.endswith("weight") else 0.0
         torch.nn.init.normal_(parameter, mean, 1.5 * scale)
     # LFM2's and ERNIE's, which are zero otherwise.
@@ -41,11 +43,11 @@ def randomize(model):
     return model
 
 
-def saved(model, folder, dtype, reader=None):
+def saved(model, folder, dtype, reader=None, attention="eager"):
     """The model as it is read, by a class, from the folder that it was written
     to."""
     model.to(getattr(torch, dtype)).save_pretrained(folder)
-    read = (reader or type(model)).from_pretrained(folder, attn_implementation="eager")
+    read = (reader or type(model)).from_pretrained(folder, attn_implementation=attention)
     return read.float().eval()
 
 

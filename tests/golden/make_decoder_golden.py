@@ -10,7 +10,8 @@ Transformers computes with it.
 KEY=JSON pairs go to config.json, over small sizes; `seed` seeds the weights,
 `dtype` is what they are saved as, `prompts` are others than PROMPTS, `longest`
 is the length of the one that is null. `maps`=false leaves attention maps out,
-which models with states do not have. `exact`=true computes in double precision.
+which models with states do not have. `attention`="sdpa" is for Falcon's ALiBi,
+which the usual "eager" of Transformers 5.24 adds twice. `exact`=true computes in double precision.
 `config` names the configuration of a model whose class is another's (EXAONE,
 AutoModelForCausalLM). Models with eyes read texts here; their sizes are in
 `text_config` and `vision_config`.
@@ -95,8 +96,9 @@ def main():
     longest = options.pop("longest", 23)
     maps = options.pop("maps", True)
     exact = options.pop("exact", False)
+    attention = options.pop("attention", "eager")
     reader = transformers.AutoModelForCausalLM if "config" in options else None
-    model = saved(make_model(architecture, options), folder, dtype, reader)
+    model = saved(make_model(architecture, options), folder, dtype, reader, attention)
     if exact:
         # The usual products of experts know no double precision.
         model.config._experts_implementation = "eager"

@@ -39,6 +39,8 @@ std::vector<RandomTransformer::Shape> RandomTransformer::ModernDecoders() {
   bloom.head_norms = false;
   bloom.alibi = true;
   bloom.embedding_norm = true;
+  Shape falcon = bloom;
+  falcon.bf16_alibi = true;
   Shape lfm2 = llama;
   lfm2.window = 0;
   lfm2.decoder_layers = 4;
@@ -84,9 +86,10 @@ std::vector<RandomTransformer::Shape> RandomTransformer::ModernDecoders() {
   phimoe.gated = true;
   phimoe.experts = 5;
   phimoe.sparse_mixer = true;
-  return {phi,       command_r, ministral,    gemma2,  olmo2,        hunyuan,
-          bloom,     lfm2,      qwen3_5,      granite, falcon_h1,    deepseek,
-          deepseek3, gemma4,    gemma4_small, mamba,   falcon_mamba, phimoe};
+  return {phi,          command_r, ministral,    gemma2,    olmo2,
+          hunyuan,      bloom,     falcon,       lfm2,      qwen3_5,
+          granite,      falcon_h1, deepseek,     deepseek3, gemma4,
+          gemma4_small, mamba,     falcon_mamba, phimoe};
 }
 
 }  // namespace trivium

@@ -222,8 +222,11 @@ StackDescription RandomTransformer::Stack(int layers, bool causal,
   if (!causal) stack.global_tokens = shape_.global_tokens;
   if (shape_.relative.has_value()) stack.relative_attention = Relative(causal);
   if (shape_.alibi) {
-    std::vector<float>& slopes = stack.relative_attention.emplace().slopes;
-    for (int h = 0; h < shape_.heads; ++h) slopes.push_back(0.5f / (1 + h));
+    RelativeAttentionDescription& alibi = stack.relative_attention.emplace();
+    for (int h = 0; h < shape_.heads; ++h) {
+      alibi.slopes.push_back(0.5f / (1 + h));
+    }
+    if (shape_.bf16_alibi) alibi.bf16_scale = 0.4f;
   }
   if (shape_.rotary_pairs > 0) {
     stack.rotary = {Rotary(10000, 1), Rotary(50, 1.2f)};

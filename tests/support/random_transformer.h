@@ -72,6 +72,7 @@ class RandomTransformer {
     float soft_cap = 0;               // of scores in self-attention
     float clip = 0;                   // of queries, keys and values there
     bool alibi = false;               // with a slope for each head
+    bool bf16_alibi = false;          // rounded (Falcon); with `alibi`
     bool parallel = false;            // attention and feed-forward
     float residual_factor = 1;
     float logit_factor = 1;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "model/transformer/relative_row.h"
+#include "model/weights/half.h"
 #include "tests/support/reference_rows.h"
 
 namespace trivium::reference {
@@ -50,7 +51,14 @@ class RelativeScores {
     return sum;
   }
 
-  double Bias(int distance, int head) const {
+  double Bias(int query, int key, int head) const {
+    const int distance = query - key;
+    if (description_.bf16_scale > 0) {
+      const auto rounded = [](float x) { return Bf16ToF32(F32ToBf16(x)); };
+      return double{description_.bf16_scale} *
+             rounded(rounded(description_.slopes[head]) *
+                     static_cast<float>(key));
+    }
     if (!description_.slopes.empty()) {
       return -double{description_.slopes[head]} * std::abs(distance);
     }
@@ -311,7 +319,7 @@ Matrix Attention(const Matrix& x, const Matrix& memory,
                                    begin + head_size);
         }
         score = SoftCapped(score * geometry.scale, geometry.soft_cap);
-        if (relative) score += relative->Bias(i - j, h);
+        if (relative) score += relative->Bias(i, j, h);
         weights.push_back(score);
       }
       // The values of these keys and of the others.

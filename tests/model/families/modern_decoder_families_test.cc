@@ -152,7 +152,6 @@ TEST(ModernFamiliesTest, RefusesOptionsThatWouldBeIgnored) {
       {"olmo.lm", "clip_qkv", -8.0},
       {"olmoe.lm", "clip_qkv", "8"},
       {"ernie4_5_moe.lm", "moe_k", 7},
-      {"ernie4_5_moe.lm", "use_bias", true},
       {"ernie4_5_moe.lm", "moe_num_shared_experts", 1 << 15},
       {"dots1.lm", "num_experts_per_tok", 7},
       {"dots1.lm", "layer_types", json::array({"full_attention"})},

@@ -111,6 +111,7 @@ struct Heads {
                           .sinks = sinks.empty() ? nullptr : sinks.data(),
                           .bias = bias.empty() ? nullptr : &bias[kFarthest],
                           .bias_stride = kBiasStride,
+                          .bias_of_keys = bias_of_keys,
                           .out = out,
                           .out_stride = static_cast<size_t>(width)};
     if (keep) {
@@ -124,9 +125,11 @@ struct Heads {
     return call;
   }
 
-  // The bias of query head `head` for a key `ahead` positions after the query.
-  float Bias(int head, int ahead) const {
-    return bias.empty() ? 0 : bias[head * kBiasStride + kFarthest + ahead];
+  // The bias of query head `head` at position `place` for a key.
+  float Bias(int head, int place, int key) const {
+    if (bias.empty()) return 0;
+    const int ahead = bias_of_keys ? key : key - place;
+    return bias[head * kBiasStride + kFarthest + ahead];
   }
 
   static constexpr int kFarthest = 64;
@@ -137,6 +140,7 @@ struct Heads {
   std::vector<float> k, val, q, weights;
   std::vector<float> sinks;  // [query_heads], or empty
   std::vector<float> bias;   // [query_heads, kBiasStride], or empty
+  bool bias_of_keys = false;
   std::unique_ptr<float[]> scratch;
   std::vector<char> memory;
   std::vector<const char*> tiles;
@@ -163,7 +167,7 @@ void Expect(const Heads& heads, int query, int place, int head, KeyRange seen,
       score[j] += static_cast<double>(asked[d]) * key[d];
     }
     score[j] /= std::sqrt(static_cast<double>(heads.size));
-    score[j] += heads.Bias(head, j - place);
+    score[j] += heads.Bias(head, place, j);
     most = std::max(most, score[j]);
   }
   if (!heads.sinks.empty()) {
@@ -362,7 +366,7 @@ TEST(AttendTest, SinksGetTheirShareOfTheWeight) {
   }
 }
 
-TEST(AttendTest, ABiasByDistanceIsAdded) {
+TEST(AttendTest, ABiasByDistanceOrByKeyIsAdded) {
   std::mt19937 generator(10);
   std::normal_distribution<float> normal(0, 3);
   for (const KvType type : kTypes) {
@@ -372,10 +376,13 @@ TEST(AttendTest, ABiasByDistanceIsAdded) {
         heads.bias.resize(heads.query_heads * Heads::kBiasStride);
         for (float& x : heads.bias) x = normal(generator);
         ExpectAll(&heads, {});
-        for (const int look_back : {5, kAllKeys}) {
-          ExpectAll(&heads, {.position = keys - heads.queries,
-                             .look_back = look_back,
-                             .look_ahead = 0});
+        for (const bool of_keys : {false, true}) {
+          heads.bias_of_keys = of_keys;
+          for (const int look_back : {5, kAllKeys}) {
+            ExpectAll(&heads, {.position = keys - heads.queries,
+                               .look_back = look_back,
+                               .look_ahead = 0});
+          }
         }
       }
     }

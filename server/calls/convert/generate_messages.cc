@@ -76,15 +76,16 @@ GenerateMessages::GenerateMessages(const GenerateJob& job,
                      : std::span<const int32_t>();
   const bool joining =
       parts != nullptr ? parts->held : job.decoding.constraint.has_value();
-  std::vector<int32_t> stop_ids = job.decoding.options.stop_ids;
+  std::vector<int32_t> hidden_ids;
+  if (!job.decoding.keep_stop) hidden_ids = job.decoding.options.stop_ids;
   if (joining || parts != nullptr) {
     // In some folders an end token has a text, which is none of the answer's.
     const std::vector<int32_t>& end_ids = job.decoding.options.end_ids;
-    stop_ids.insert(stop_ids.end(), end_ids.begin(), end_ids.end());
+    hidden_ids.insert(hidden_ids.end(), end_ids.begin(), end_ids.end());
   }
   for (int i = 0; i < job.hypotheses(); ++i) {
     texts_.emplace_back(job.options.model->tokenizer(), prompt, joining,
-                        job.decoding.stop, stop_ids,
+                        job.decoding.stop, job.decoding.keep_stop, hidden_ids,
                         parts != nullptr ? &parts->written : nullptr);
     if (parts != nullptr) readers_.push_back(parts->NewReader());
   }
@@ -220,6 +221,13 @@ v1::GenerateResponse::Done* GenerateMessages::AddDone(
     int index, const Hypothesis& hypothesis, const AttentionMap* map) {
   v1::GenerateResponse::Done* done = AddMessage(index)->mutable_done();
   done->set_finish_reason(ConvertFinishReason(hypothesis.reason));
+  if (hypothesis.reason == FinishReason::kStop) {
+    if (const std::string* const stop = texts_[index].stopped_by()) {
+      done->set_stop(*stop);
+    } else {
+      done->set_stop_id(static_cast<uint32_t>(hypothesis.ids.back()));
+    }
+  }
   done->set_token_count(static_cast<uint32_t>(hypothesis.ids.size()));
   done->set_score(hypothesis.score);
   done->set_total_logprob(hypothesis.log_probability);

@@ -132,19 +132,19 @@ class AnthropicMessagesCodec : public AnthropicCodec {
   absl::Status Read(std::string_view body, Message* message) override {
     auto* const request = static_cast<v1::GenerateRequest*>(message);
     TRIVIUM_RETURN_IF_ERROR(ReadBody(body, request, [&](JsonFields* fields) {
-      options_ = ReadAnthropicOptions(fields, ignored_, request);
+      stream_ = ReadAnthropicOptions(fields, ignored_, request);
     }));
-    answer_.emplace(options_.stream);
+    answer_.emplace(stream_);
     return absl::OkStatus();
   }
 
-  bool streams() const override { return options_.stream; }
+  bool streams() const override { return stream_; }
 
   std::string Write(const Message& message) override {
     const auto& response = static_cast<const v1::GenerateResponse&>(message);
     std::string events = Start();
     if (response.has_done()) done_ = response.done();
-    if (!options_.stream && !kept_.Add(response)) return "";
+    if (!stream_ && !kept_.Add(response)) return "";
     if (response.has_piece()) events += answer_->Add(response.piece());
     return events;
   }
@@ -177,7 +177,7 @@ class AnthropicMessagesCodec : public AnthropicCodec {
  private:
   // Begins a stream, if it has not begun.
   std::string Start() {
-    if (!options_.stream || std::exchange(started_, true)) return "";
+    if (!stream_ || std::exchange(started_, true)) return "";
     return AnthropicEvent(
         {{"type", "message_start"}, {"message", WholeMessage()}});
   }
@@ -192,7 +192,7 @@ class AnthropicMessagesCodec : public AnthropicCodec {
                             {"stop_reason", nullptr},
                             {"stop_sequence", nullptr},
                             {"usage", Usage()}};
-    if (!options_.stream) {
+    if (!stream_) {
       message["stop_reason"] = StopReason();
       message["stop_sequence"] = StopSequence();
     }
@@ -203,12 +203,11 @@ class AnthropicMessagesCodec : public AnthropicCodec {
     const v1::FinishReason reason = done_.finish_reason();
     if (IsCut(reason)) return "max_tokens";
     if (answer_->calls()) return "tool_use";
-    return reason == v1::FINISH_REASON_STOP && options_.stops ? "stop_sequence"
-                                                              : "end_turn";
+    return reason == v1::FINISH_REASON_STOP ? "stop_sequence" : "end_turn";
   }
   ordered_json StopSequence() const {
-    if (StopReason() != "stop_sequence" || !options_.only_stop) return nullptr;
-    return *options_.only_stop;
+    if (StopReason() != "stop_sequence") return nullptr;
+    return done_.stop();
   }
 
   // Zero until the call tells it, in its last response.
@@ -222,7 +221,7 @@ class AnthropicMessagesCodec : public AnthropicCodec {
 
   KeptResponses kept_;  // in answer_, without a stream
   const std::string id_;
-  AnthropicOptions options_;
+  bool stream_ = false;
   std::optional<AnthropicAnswer> answer_;  // after Read
   v1::GenerateResponse::Done done_;        // empty until it comes
   bool started_ = false;                   // the stream

@@ -1,6 +1,8 @@
 #ifndef TRIVIUM_SERVER_ADAPTERS_ANTHROPIC_H_
 #define TRIVIUM_SERVER_ADAPTERS_ANTHROPIC_H_
 
+#include <string_view>
+
 #include "server/adapters/codec.h"
 
 namespace trivium {
@@ -17,7 +19,8 @@ NewCodec NewAnthropicMessagesCodec;
 // POST /v1/messages/count_tokens: the tokens of the prompt that the same
 // messages make (CountTokens).
 NewCodec NewAnthropicCountTokensCodec;
-// GET /v1/models, and /v1/models/NAME: of clients that send anthropic-version.
+// GET /v1/models, and /v1/models/NAME: of clients that send this header.
+inline constexpr std::string_view kAnthropicVersion = "anthropic-version";
 NewCodec NewAnthropicModelsCodec;
 NewCodec NewAnthropicModelCodec;
 

@@ -392,20 +392,17 @@ ChatThinking ReadAnthropicPrompt(std::string_view body, JsonFields* fields,
   return thinking;
 }
 
-AnthropicOptions ReadAnthropicOptions(JsonFields* fields,
-                                      IgnoredMembers* ignored,
-                                      v1::GenerateRequest* request) {
-  AnthropicOptions options;
+bool ReadAnthropicOptions(JsonFields* fields, IgnoredMembers* ignored,
+                          v1::GenerateRequest* request) {
   v1::DecodingOptions* const decoding = request->mutable_decoding();
   decoding->set_sampling_defaults(v1::SAMPLING_DEFAULTS_CHAT);
   fields->Require("max_tokens");
   if (const auto most = fields->Integer("max_tokens", 1, INT_MAX)) {
     decoding->set_max_new_tokens(static_cast<uint32_t>(*most));
   }
-  std::vector<std::string> stops = fields->Strings("stop_sequences");
-  for (const std::string& stop : stops) decoding->add_stop(stop);
-  options.stops = !stops.empty();
-  if (stops.size() == 1) options.only_stop = std::move(stops.front());
+  for (std::string& stop : fields->Strings("stop_sequences")) {
+    decoding->add_stop(std::move(stop));
+  }
   if (const auto temperature = fields->Number("temperature")) {
     decoding->set_temperature(*temperature);
   } else {
@@ -415,12 +412,12 @@ AnthropicOptions ReadAnthropicOptions(JsonFields* fields,
   if (const auto k = fields->Integer("top_k", 0, UINT32_MAX)) {
     decoding->set_top_k(static_cast<uint32_t>(*k));
   }
-  options.stream = fields->Bool("stream").value_or(false);
+  const bool stream = fields->Bool("stream").value_or(false);
   // The user for whom a request is sent, and which machines answer it.
   fields->Ignore(kAnthropicShape, ignored,
                  {"metadata", "service_tier", "inference_geo"});
   fields->Only("speed", {"standard"}, kNotForAnthropic);
-  return options;
+  return stream;
 }
 
 }  // namespace trivium

@@ -267,7 +267,7 @@ class ResponsesReader {
   void ReadAllowedTools(JsonFields* choice) {
     ToolNames moved;
     KeepAllowedTools(
-        choice,
+        choice, tool_names_,
         [](JsonFields* tool) {
           tool->Require("type");
           tool->Only("type", {"function"}, "must be function");

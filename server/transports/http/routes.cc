@@ -80,8 +80,12 @@ constexpr Route kRoutes[] = {
 
     {"GET", "/v1/models", Rpc::kListModels, NewListModels, nullptr,
      NewOpenAiModelsCodec},
+    {"GET", "/v1/models", Rpc::kListModels, NewListModels, nullptr,
+     NewAnthropicModelsCodec, "", "", /*filled=*/false, kAnthropicVersion},
     {"GET", "/v1/models/", Rpc::kGetModel, NewGetModel, nullptr,
      NewOpenAiModelCodec},
+    {"GET", "/v1/models/", Rpc::kGetModel, NewGetModel, nullptr,
+     NewAnthropicModelCodec, "", "", /*filled=*/false, kAnthropicVersion},
     {"POST", "/v1/embeddings", Rpc::kEncode, NewEncode, nullptr,
      NewOpenAiEmbeddingsCodec},
     {"POST", "/v1/completions", Rpc::kGenerate, nullptr, NewCompletions,
@@ -312,6 +316,10 @@ bool SharesPath(const Route& route, const Route& other) {
          route.ending == other.ending;
 }
 
+bool SharesRequest(const Route& route, const Route& other) {
+  return SharesPath(route, other) && route.header == other.header;
+}
+
 // Without doubled slashes and without one at the end.
 std::string Tidied(std::string_view path) {
   std::string tidy;
@@ -431,12 +439,22 @@ std::string_view HintFor(std::string_view path) {
   return "";
 }
 
+const Route& ChooseByHeader(const Route& route, const RequestHead& head) {
+  for (const Route& other : kRoutes) {
+    if (SharesPath(route, other) && !other.header.empty() &&
+        !head.header(std::string(other.header).c_str()).empty()) {
+      return other;
+    }
+  }
+  return route;
+}
+
 const Route& ChooseRoute(const Route& route, std::string_view body,
                          const AllowedModels& models) {
   std::string_view member, tried;
   for (const Route& other : kRoutes) {
     // Neighbours have the same member, for which the body is searched once.
-    if (!SharesPath(route, other) || other.member.empty() ||
+    if (!SharesRequest(route, other) || other.member.empty() ||
         other.member == tried) {
       continue;
     }
@@ -447,7 +465,7 @@ const Route& ChooseRoute(const Route& route, std::string_view body,
   }
   std::vector<const Route*> fitting;
   for (const Route& other : kRoutes) {
-    if (SharesPath(route, other) && other.member == member) {
+    if (SharesRequest(route, other) && other.member == member) {
       fitting.push_back(&other);
     }
   }

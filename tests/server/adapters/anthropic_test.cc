@@ -593,31 +593,32 @@ TEST_F(AnthropicTest, AnswersInBlocks) {
 
 TEST_F(AnthropicTest, TellsWhyAnAnswerEnded) {
   const auto ending = [&](const ordered_json& more, v1::FinishReason reason,
+                          const std::string& stop = "",
                           const v1::GenerateResponse& piece =
                               AnswerPiece("", "x")) {
+    v1::GenerateResponse done = DoneFor(reason);
+    if (!stop.empty()) done.mutable_done()->set_stop(stop);
     Good(more);
-    const json whole = json::parse(AnswerTo({piece, DoneFor(reason)}));
+    const json whole = json::parse(AnswerTo({piece, done}));
     ordered_json streamed = more;
     streamed["stream"] = true;
     Good(streamed);
-    const json joined = Joined(AnswerTo({piece, DoneFor(reason)}));
+    const json joined = Joined(AnswerTo({piece, done}));
     EXPECT_EQ(joined["stop_reason"], whole["stop_reason"]);
     EXPECT_EQ(joined["stop_sequence"], whole["stop_sequence"]);
     return std::pair(whole["stop_reason"], whole["stop_sequence"]);
   };
   using testing::Pair;
-  const ordered_json one = {{"stop_sequences", {"a"}}};
-  const ordered_json two = {{"stop_sequences", {"a", "b"}}};
-  EXPECT_THAT(ending(one, v1::FINISH_REASON_END), Pair("end_turn", nullptr));
-  EXPECT_THAT(ending(one, v1::FINISH_REASON_LENGTH),
+  const ordered_json stops = {{"stop_sequences", {"a", "b"}}};
+  EXPECT_THAT(ending(stops, v1::FINISH_REASON_END), Pair("end_turn", nullptr));
+  EXPECT_THAT(ending(stops, v1::FINISH_REASON_LENGTH),
               Pair("max_tokens", nullptr));
-  EXPECT_THAT(ending(one, v1::FINISH_REASON_STOP), Pair("stop_sequence", "a"));
-  // The call does not tell which.
-  EXPECT_THAT(ending(two, v1::FINISH_REASON_STOP),
-              Pair("stop_sequence", nullptr));
-  EXPECT_THAT(ending({}, v1::FINISH_REASON_STOP), Pair("end_turn", nullptr));
+  for (const char* const stop : {"a", "b"}) {
+    EXPECT_THAT(ending(stops, v1::FINISH_REASON_STOP, stop),
+                Pair("stop_sequence", stop));
+  }
   // A call that was cut.
-  EXPECT_THAT(ending({}, v1::FINISH_REASON_LENGTH,
+  EXPECT_THAT(ending({}, v1::FINISH_REASON_LENGTH, "",
                      CallPiece(0, "time", R"({"zone": "C)")),
               Pair("max_tokens", nullptr));
   Good({});
@@ -699,14 +700,11 @@ TEST_F(AnthropicTest, AWholeAnswerHasABound) {
 TEST_F(AnthropicTest, ListsModelsForItsClients) {
   RequestHead head;
   head.path = "/v1/models/chatter";
-  head.header = [](const char* name) {
-    return std::string(name) == "anthropic-version" ? "2023-06-01" : "";
-  };
   v1::ListModelsResponse listed;
   for (const char* name : {"chatter", "plain"}) {
     listed.add_models()->set_name(name);
   }
-  const auto models = NewOpenAiModelsCodec(environment_, head);
+  const auto models = NewAnthropicModelsCodec(environment_, head);
   const json list = json::parse(models->Finish({}, &listed).body);
   EXPECT_EQ(list["data"].size(), 2u);
   EXPECT_EQ(list["data"][0], json({{"type", "model"},
@@ -715,7 +713,7 @@ TEST_F(AnthropicTest, ListsModelsForItsClients) {
                                    {"created_at", "1970-01-01T00:00:00Z"}}));
   EXPECT_EQ(list["has_more"], false);
   EXPECT_EQ(list["last_id"], "plain");
-  const auto model = NewOpenAiModelCodec(environment_, head);
+  const auto model = NewAnthropicModelCodec(environment_, head);
   v1::GetModelRequest request;
   ASSERT_TRUE(model->Read("", &request).ok());
   EXPECT_EQ(request.name(), "chatter");

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_replace.h"
 #include "base/status.h"
+#include "internal/completions.pb.h"
 #include "server/adapters/answers.h"
 #include "server/adapters/anthropic_answer.h"
 #include "server/adapters/anthropic_request.h"
@@ -237,9 +238,9 @@ class AnthropicCountTokensCodec : public AnthropicCodec {
   }
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
     if (!ending.status.ok()) return Failure(ending);
-    const auto& usage = *static_cast<const v1::Usage*>(last);
+    const auto& prompt = *static_cast<const internal::Prompt*>(last);
     return {.body = ToJsonText(
-                ordered_json{{"input_tokens", usage.prompt_tokens()}}),
+                ordered_json{{"input_tokens", prompt.ids_size()}}),
             .headers = {{"request-id", ending.request_id}}};
   }
 };

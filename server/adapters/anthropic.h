@@ -17,7 +17,7 @@ namespace trivium {
 // whole or as a stream of named events.
 NewCodec NewAnthropicMessagesCodec;
 // POST /v1/messages/count_tokens: the tokens of the prompt that the same
-// messages make (CountTokens).
+// messages make (MakePrompt).
 NewCodec NewAnthropicCountTokensCodec;
 // GET /v1/models, and /v1/models/NAME: of clients that send this header.
 inline constexpr std::string_view kAnthropicVersion = "anthropic-version";

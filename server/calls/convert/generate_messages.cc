@@ -91,8 +91,14 @@ GenerateMessages::GenerateMessages(const GenerateJob& job,
   }
 }
 
-void GenerateMessages::DropEmptyPiece() {
+void GenerateMessages::EndPieces(int index, size_t first) {
   if (messages_.back()->piece().ByteSizeLong() == 0) messages_.pop_back();
+  if (!job_.piece_usage) return;
+  for (size_t i = first; i < messages_.size(); ++i) {
+    v1::Usage* const usage = messages_[i]->mutable_piece()->mutable_usage();
+    usage->set_prompt_tokens(PromptTokens());
+    usage->set_new_tokens(static_cast<uint32_t>(texts_[index].count()));
+  }
 }
 
 v1::GenerateResponse* GenerateMessages::AddMessage(int index) {
@@ -126,6 +132,7 @@ void GenerateMessages::AddTokens(int index, const TokenRun& tokens) {
   for (size_t begin = 0; begin < tokens.size(); begin += kMaxTokensPerPiece) {
     const TokenRun some =
         tokens.Part(begin, std::min(tokens.size() - begin, kMaxTokensPerPiece));
+    const size_t first = messages_.size();
     Piece* piece = AddMessage(index)->mutable_piece();
     if (job_.show_ids) {
       piece->mutable_ids()->Add(some.ids.begin(), some.ids.end());
@@ -143,7 +150,7 @@ void GenerateMessages::AddTokens(int index, const TokenRun& tokens) {
         if (readers_[index]->thinking()) ++reasoning_tokens_;
       }
     }
-    DropEmptyPiece();
+    EndPieces(index, first);
   }
 }
 
@@ -172,10 +179,11 @@ void GenerateMessages::AddEnd(RequestResult result, const CallTimings& timings,
     const TokenRun whole = {hypothesis.ids, hypothesis.logprobs,
                             hypothesis.top_logprobs};
     AddTokens(index, whole.Part(said, whole.size() - said));
+    const size_t first = messages_.size();
     AddMessage(index);
     AddText(index, texts_[i].Finish());
     if (!readers_.empty()) AddDeltas(index, readers_[i]->Finish());
-    DropEmptyPiece();
+    EndPieces(index, first);
     done = AddDone(index, hypothesis,
                    i < result.decoder_attention.size()
                        ? &result.decoder_attention[i]

@@ -19,7 +19,6 @@
 #include "server/adapters/cohere.h"
 #include "server/adapters/completions.h"
 #include "server/adapters/connect.h"
-#include "server/adapters/count_tokens.h"
 #include "server/adapters/deepl.h"
 #include "server/adapters/hugging_face.h"
 #include "server/adapters/json_body.h"
@@ -27,6 +26,7 @@
 #include "server/adapters/kserve/rest.h"
 #include "server/adapters/libre_translate.h"
 #include "server/adapters/llama_server.h"
+#include "server/adapters/make_prompt.h"
 #include "server/adapters/ollama.h"
 #include "server/adapters/openai.h"
 #include "server/adapters/openai_responses.h"
@@ -94,12 +94,12 @@ constexpr Route kRoutes[] = {
      NewOpenAiChatCodec},
     {"POST", "/v1/responses", Rpc::kGenerate, nullptr, NewGenerate,
      NewOpenAiResponsesCodec},
-    {"POST", "/v1/responses/input_tokens", Rpc::kTokenize, NewCountTokens,
+    {"POST", "/v1/responses/input_tokens", Rpc::kTokenize, NewMakePrompt,
      nullptr, NewOpenAiResponsesTokensCodec},
 
     {"POST", "/v1/messages", Rpc::kGenerate, nullptr, NewGenerate,
      NewAnthropicMessagesCodec},
-    {"POST", "/v1/messages/count_tokens", Rpc::kTokenize, NewCountTokens,
+    {"POST", "/v1/messages/count_tokens", Rpc::kTokenize, NewMakePrompt,
      nullptr, NewAnthropicCountTokensCodec},
 
     // TEI's. Its name for OpenAI's path:
@@ -183,11 +183,16 @@ constexpr Route kRoutes[] = {
      NewVllmClassifyCodec},
     {"POST", "/completion", Rpc::kGenerate, nullptr, NewGenerate,
      NewLlamaCompletionCodec},
+    {"POST", "/apply-template", Rpc::kTokenize, NewMakePrompt, nullptr,
+     NewLlamaTemplateCodec},
+    {"GET", "/props", Rpc::kGetModel, NewGetModel, nullptr, NewLlamaPropsCodec},
     // vLLM's and llama-server's, beside TEI's.
     {"POST", "/tokenize", Rpc::kTokenize, NewTokenize, nullptr,
      NewVllmTokenizeCodec, "prompt"},
     {"POST", "/tokenize", Rpc::kTokenize, NewTokenize, nullptr,
      NewLlamaTokenizeCodec, "content"},
+    {"POST", "/tokenize", Rpc::kTokenize, NewMakePrompt, nullptr,
+     NewVllmChatTokensCodec, "messages"},
     {"POST", "/detokenize", Rpc::kDetokenize, NewDetokenize, nullptr,
      NewVllmDetokenizeCodec},
 
@@ -359,11 +364,8 @@ constexpr PathHint kHints[] = {
      ": there are no batches; send the requests to /v1/messages"},
     {"/v1/batches", ": there are no batches; send the requests one by one"},
     {"/infill", "; /v1/completions continues a text, and nothing fills one in"},
-    {"/apply-template",
-     "; /v1/chat/completions makes the prompt of a chat by itself"},
     {"/embedding", "; /v1/embeddings turns texts into vectors"},
     {"/pooling", "; /v1/embeddings turns texts into vectors"},
-    {"/props", "; /info and /v1/models tell about models"},
     {"/slots", "; there are no slots, and --metrics-listen tells the load"},
     {"/lora-adapters", "; an adapter is a part of a model of --model"},
     {"/version", "; /api/version tells the version"},

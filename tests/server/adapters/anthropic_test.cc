@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "nlohmann/json.hpp"
-#include "server/adapters/count_tokens.h"
+#include "server/adapters/make_prompt.h"
 #include "server/adapters/openai.h"
 #include "server/errors/status.h"
 #include "tests/server/calls/handlers_fixture.h"
@@ -734,17 +734,17 @@ TEST_F(AnthropicTest, CountsTheTokensOfThePrompt) {
   request.Clear();
   ASSERT_TRUE(codec->Read(body.dump(), &request).ok());
   transport_.Bring(request);
-  const auto handler = NewCountTokens(environment_, CallContext(), &transport_);
+  const auto handler = NewMakePrompt(environment_, CallContext(), &transport_);
   handler->Start();
   const Ending ending = transport_.WaitForFinish();
   ASSERT_TRUE(ending.status.ok()) << ending.status;
   // The puppet's tokens are bytes.
   const size_t expected =
       std::string("system:Be kind.;user:Hello;assistant:quietly").size();
-  const auto usage = transport_.Response<v1::Usage>(0);
-  EXPECT_EQ(usage.prompt_tokens(), expected);
+  const auto prompt = transport_.Response<internal::Prompt>(0);
+  EXPECT_EQ(prompt.text(), "system:Be kind.;user:Hello;assistant:quietly");
   EXPECT_EQ(batcher_.count(), 0u);
-  EXPECT_EQ(json::parse(codec->Finish(ending, &usage).body),
+  EXPECT_EQ(json::parse(codec->Finish(ending, &prompt).body),
             json({{"input_tokens", expected}}));
 }
 

@@ -181,8 +181,7 @@ TEST(RoutesTest, FindsPathsWithSlashesTooMany) {
 
 TEST(RoutesTest, PathsOfOtherServersAreAnsweredWithAdvice) {
   for (const auto& [path, advice] :
-       {std::pair("/apply-template", "/v1/chat"), std::pair("/props", "/info"),
-        std::pair("/healthz", "/health"),
+       {std::pair("/slots", "no slots"), std::pair("/healthz", "/health"),
         std::pair("/pipeline/image-to-text", "fill-mask"),
         std::pair("/openai/v1/models", "begin with /v1")}) {
     EXPECT_EQ(FindRoute("POST", path).route, nullptr) << path;

@@ -1,19 +1,20 @@
-#include "server/adapters/count_tokens.h"
+#include "server/adapters/make_prompt.h"
 
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "base/status.h"
+#include "internal/completions.pb.h"
 #include "server/calls/generation.h"
 #include "server/calls/unary.h"
 
 namespace trivium {
 namespace {
 
-class CountTokensCall final : public UnaryCall {
+class MakePromptCall final : public UnaryCall {
  public:
-  CountTokensCall(const Environment& environment, CallContext context,
+  MakePromptCall(const Environment& environment, CallContext context,
                   Transport* transport)
       : UnaryCall(environment, std::move(context), Rpc::kTokenize, transport),
         generation_(&call()) {}
@@ -24,25 +25,26 @@ class CountTokensCall final : public UnaryCall {
   int64_t TextBytes(int) const override { return generation_.text_bytes(); }
 
   absl::Status Prepare(int, std::vector<Request>*) override {
-    TRIVIUM_ASSIGN_OR_RETURN(const Request request, generation_.Prepare());
-    usage_.set_prompt_tokens(static_cast<uint32_t>(request.prefix.size()));
+    TRIVIUM_ASSIGN_OR_RETURN(const Request request,
+                             generation_.Prepare(prompt_.mutable_text()));
+    prompt_.mutable_ids()->Add(request.prefix.begin(), request.prefix.end());
     return absl::OkStatus();
   }
   absl::Status HandleResult(int, RequestResult) override {
     return absl::OkStatus();  // no request, no result
   }
-  const google::protobuf::Message& Response() override { return usage_; }
+  const google::protobuf::Message& Response() override { return prompt_; }
 
   Generation generation_;
-  v1::Usage usage_;
+  internal::Prompt prompt_;
 };
 
 }  // namespace
 
-std::unique_ptr<Handler> NewCountTokens(const Environment& environment,
+std::unique_ptr<Handler> NewMakePrompt(const Environment& environment,
                                         CallContext context,
                                         Transport* transport) {
-  return std::make_unique<CountTokensCall>(environment, std::move(context),
+  return std::make_unique<MakePromptCall>(environment, std::move(context),
                                            transport);
 }
 

@@ -103,13 +103,14 @@ class AnthropicCodec : public Codec {
                         const ReadMore& read) {
     TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
     JsonFields fields(value, "");
-    const ChatThinking thinking =
+    const AnthropicThinking asked =
         ReadAnthropicPrompt(body, &fields, ignored_, request);
+    omits_thoughts_ = asked.omitted;
     read(&fields);
     TRIVIUM_RETURN_IF_ERROR(fields.Done());
     TRIVIUM_ASSIGN_OR_RETURN(model_, FindChatModel(models_, request));
     TRIVIUM_RETURN_IF_ERROR(CheckTakesChats(*model_, kAnthropicChats));
-    return SetThinking(thinking, "thinking", *model_->model,
+    return SetThinking(asked.thinking, "thinking", *model_->model,
                        request->mutable_chat());
   }
 
@@ -119,7 +120,9 @@ class AnthropicCodec : public Codec {
 
   const AllowedModels models_;
   IgnoredMembers* const ignored_;
-  ModelHandle model_;  // after ReadBody
+  // After ReadBody.
+  ModelHandle model_;
+  bool omits_thoughts_ = false;
 };
 
 class AnthropicMessagesCodec : public AnthropicCodec {
@@ -135,7 +138,7 @@ class AnthropicMessagesCodec : public AnthropicCodec {
     TRIVIUM_RETURN_IF_ERROR(ReadBody(body, request, [&](JsonFields* fields) {
       stream_ = ReadAnthropicOptions(fields, ignored_, request);
     }));
-    answer_.emplace(stream_);
+    answer_.emplace(stream_, omits_thoughts_);
     return absl::OkStatus();
   }
 

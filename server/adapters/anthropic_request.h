@@ -9,13 +9,20 @@
 
 namespace trivium {
 
+// How much a request wants its model to think.
+struct AnthropicThinking {
+  ChatThinking thinking;
+  bool omitted = false;  // the answer tells that there are thoughts, not which
+};
+
 // Reads the members that make the prompt, or say what may follow it: model,
 // system, messages, tools, tool_choice, thinking and output_config. `body` is
 // the request's text, which keeps the order of names in tools. `ignored` may be
 // null (JsonFields::Ignore).
-ChatThinking ReadAnthropicPrompt(std::string_view body, JsonFields* fields,
-                                 IgnoredMembers* ignored,
-                                 v1::GenerateRequest* request);
+AnthropicThinking ReadAnthropicPrompt(std::string_view body,
+                                      JsonFields* fields,
+                                      IgnoredMembers* ignored,
+                                      v1::GenerateRequest* request);
 
 // Reads the other members, which say how the answer is made. Returns true if it
 // is a stream.

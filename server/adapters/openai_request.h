@@ -27,6 +27,10 @@ inline constexpr char kNoStoredFiles[] =
     "is not supported, as no files are stored here; send the file itself as "
     "file_data";
 
+inline constexpr char kNoArguments[] =
+    "is not the text of a JSON object; leave out a call that was cut, and its "
+    "result";
+
 // The options of a completion that its GenerateRequest has no place for.
 struct CompletionOptions {
   bool stream = false;

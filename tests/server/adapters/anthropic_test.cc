@@ -528,8 +528,10 @@ TEST_F(AnthropicTest, WhatCannotBeDoneIsRefusedByName) {
       {{{"tool_choice", {{"type", "some"}}}}, "tool_choice.type"},
       {{{"tool_choice", {{"type", "tool"}}}}, "tool_choice.name"},
       {{{"thinking", {{"type", "loud"}}}}, "thinking.type"},
-      {{{"thinking", {{"type", "enabled"}, {"display", "omitted"}}}},
+      {{{"thinking", {{"type", "enabled"}, {"display", "short"}}}},
        "thinking.display"},
+      {{{"thread", {{"type", "create"}}}}, "thread"},
+      {{{"compaction", {{"type", "summarize"}}}}, "compaction"},
       {{{"output_config", {{"effort", "none"}}}}, "output_config.effort"},
       {{{"output_config", {{"format", {{"type", "xml"}}}}}},
        "output_config.format.type"},
@@ -589,6 +591,21 @@ TEST_F(AnthropicTest, AnswersInBlocks) {
   EXPECT_EQ(joined, whole);
   EXPECT_EQ(EventsOf(events).front().name, "message_start");
   EXPECT_EQ(EventsOf(events).back().name, "message_stop");
+}
+
+TEST_F(AnthropicTest, ThoughtsMayBeOmitted) {
+  const ordered_json thinking = {{"type", "enabled"}, {"display", "omitted"}};
+  const std::vector<v1::GenerateResponse> responses = {
+      AnswerPiece("Hmm.", "Hello."), DoneFor(v1::FINISH_REASON_END)};
+  Good({{"thinking", thinking}});
+  const json whole = json::parse(AnswerTo(responses));
+  EXPECT_EQ(whole["content"],
+            json({{{"type", "thinking"},
+                   {"thinking", ""},
+                   {"signature", "unsigned"}},
+                  {{"type", "text"}, {"text", "Hello."}}}));
+  Good({{"thinking", thinking}, {"stream", true}});
+  EXPECT_EQ(Joined(AnswerTo(responses))["content"], whole["content"]);
 }
 
 TEST_F(AnthropicTest, TellsWhyAnAnswerEnded) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "internal/completions.pb.h"
 #include "nlohmann/json.hpp"
 #include "server/adapters/make_prompt.h"
 #include "server/adapters/openai.h"

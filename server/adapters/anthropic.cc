@@ -76,6 +76,12 @@ ordered_json AnthropicError(const Ending& ending, int status) {
   ordered_json error = {
       {"type", "error"},
       {"error", {{"type", TypeOfStatus(status)}, {"message", message}}}};
+  if (FieldOf(ending.status) == "thread") {
+    // The client's loop with tools goes on without a thread then.
+    error["error"]["details"] = {
+        {"error_code", "thread_unsupported_request"},
+        {"unsupported", ordered_json::array({"thread"})}};
+  }
   if (!ending.request_id.empty()) error["request_id"] = ending.request_id;
   return error;
 }

@@ -594,6 +594,14 @@ TEST_F(AnthropicTest, AnswersInBlocks) {
   EXPECT_EQ(EventsOf(events).back().name, "message_stop");
 }
 
+// The client sends the request again without a thread.
+TEST_F(AnthropicTest, SaysThatItKeepsNoThreads) {
+  const absl::Status status = Bad({{"thread", {{"type", "create"}}}});
+  const json error =
+      json::parse(codec_->Finish({status, "id"}, nullptr).body)["error"];
+  EXPECT_EQ(error["details"]["error_code"], "thread_unsupported_request");
+}
+
 TEST_F(AnthropicTest, ThoughtsMayBeOmitted) {
   const ordered_json thinking = {{"type", "enabled"}, {"display", "omitted"}};
   const std::vector<v1::GenerateResponse> responses = {

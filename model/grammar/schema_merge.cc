@@ -188,6 +188,10 @@ absl::StatusOr<Schema> SchemaDocument::Flatten(const Schema& schema,
   for (const Unevaluated& kind : kUnevaluated) {
     const auto others = schema.find(kind.keyword);
     if (others == schema.end() || !rest.is_object()) continue;
+    if (!others->is_object() && !others->is_boolean()) {
+      return SchemaError(Below(pointer, kind.keyword),
+                         "a schema must be an object, true or false");
+    }
     if (NamesByConditions(schema, 0)) {
       return SchemaError(
           Below(pointer, kind.keyword),

@@ -124,7 +124,8 @@ class GeneratedText {
   // Returns the rest; called once.
   std::string Finish() {
     if (text_ == nullptr) return "";
-    return filter_.Push(text_->Finish()) + filter_.Finish();
+    std::string rest = filter_.Push(text_->Finish());
+    return rest + filter_.Finish();
   }
 
   // The stop string that was found; null if there is none.

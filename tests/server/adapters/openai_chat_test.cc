@@ -691,25 +691,26 @@ TEST_F(OpenAiChatTest, LogprobsOfThePromptAreObjectsOfIds) {
   EXPECT_FALSE(Read(json::object())->has_prompt_logprobs());
   EXPECT_EQ(Read({{"prompt_logprobs", 0}})->prompt_logprobs(), 0u);
   ASSERT_EQ(Read({{"prompt_logprobs", 1}})->prompt_logprobs(), 1u);
-  // The puppet's tokens are bytes. The second of the prompt is none of the
-  // best.
+  // The puppet's tokens are bytes. The last of the prompt is none of the best.
+  constexpr uint32_t kB = PuppetTokenizer::kFirst + 'b', kC = kB + 1;
   v1::GenerateResponse prompt, done;
   const auto add = [](uint32_t id, float logprob, v1::TokenLogprob* token) {
     token->set_id(id);
     token->set_logprob(logprob);
   };
-  for (const uint32_t id : {'b', 'c'}) {
+  for (const uint32_t id : {kB, kC}) {
     auto* const token = prompt.mutable_prompt()->add_logprobs();
-    add(id, id == 'b' ? -0.5f : -4, token->mutable_token());
-    add('b', -0.5f, token->add_alternatives());
+    add(id, id == kB ? -0.5f : -4, token->mutable_token());
+    add(kB, -0.5f, token->add_alternatives());
   }
   done.mutable_done();
   codec_->Write(prompt);
   const json answer = json::parse(codec_->Finish({}, &done).body);
   const json b = {{"logprob", -0.5}, {"rank", 1}, {"decoded_token", "b"}};
   const json c = {{"logprob", -4}, {"rank", nullptr}, {"decoded_token", "c"}};
+  const std::string b_id = std::to_string(kB), c_id = std::to_string(kC);
   EXPECT_EQ(answer["prompt_logprobs"],
-            json({nullptr, {{"98", b}}, {{"99", c}, {"98", b}}}));
+            json({nullptr, {{b_id, b}}, {{c_id, c}, {b_id, b}}}));
   EXPECT_EQ(Refused({{"prompt_logprobs", 1}, {"stream", true}}),
             "prompt_logprobs");
   EXPECT_EQ(Refused({{"prompt_logprobs", -1}}), "prompt_logprobs");

@@ -216,7 +216,7 @@ class AnthropicMessagesCodec : public AnthropicCodec {
     return reason == v1::FINISH_REASON_STOP ? "stop_sequence" : "end_turn";
   }
   ordered_json StopSequence() const {
-    if (StopReason() != "stop_sequence") return nullptr;
+    if (StopReason() != "stop_sequence" || !done_.has_stop()) return nullptr;
     return done_.stop();
   }
 

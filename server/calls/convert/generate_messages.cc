@@ -232,7 +232,7 @@ v1::GenerateResponse::Done* GenerateMessages::AddDone(
   if (hypothesis.reason == FinishReason::kStop) {
     if (const std::string* const stop = texts_[index].stopped_by()) {
       done->set_stop(*stop);
-    } else {
+    } else if (!hypothesis.ids.empty()) {
       done->set_stop_id(static_cast<uint32_t>(hypothesis.ids.back()));
     }
   }

@@ -158,8 +158,7 @@ void LogitsRules::Watch(std::span<const int32_t> history, int new_tokens,
     sort_and_watch(in_window(history.size()), &edits->read);
   }
   if (frequency_penalty_ != 0 || presence_penalty_ != 0) {
-    sort_and_watch(in_window(static_cast<size_t>(new_tokens)),
-                   &edits->written);
+    sort_and_watch(in_window(static_cast<size_t>(new_tokens)), &edits->written);
   }
   for (const auto& [token, bias] : bias_) watched.push_back(token);
   watched.insert(watched.end(), source_.begin(), source_.end());

@@ -248,9 +248,9 @@ class AnthropicCountTokensCodec : public AnthropicCodec {
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
     if (!ending.status.ok()) return Failure(ending);
     const auto& prompt = *static_cast<const internal::Prompt*>(last);
-    return {.body = ToJsonText(
-                ordered_json{{"input_tokens", prompt.ids_size()}}),
-            .headers = {{"request-id", ending.request_id}}};
+    return {
+        .body = ToJsonText(ordered_json{{"input_tokens", prompt.ids_size()}}),
+        .headers = {{"request-id", ending.request_id}}};
   }
 };
 

@@ -366,8 +366,7 @@ AnthropicThinking ReadAnthropicThinking(JsonFields* fields, v1::Chat* chat) {
 
 }  // namespace
 
-AnthropicThinking ReadAnthropicPrompt(std::string_view body,
-                                      JsonFields* fields,
+AnthropicThinking ReadAnthropicPrompt(std::string_view body, JsonFields* fields,
                                       IgnoredMembers* ignored,
                                       v1::GenerateRequest* request) {
   request->set_model(fields->String("model").value_or(""));

@@ -19,8 +19,7 @@ struct AnthropicThinking {
 // system, messages, tools, tool_choice, thinking and output_config. `body` is
 // the request's text, which keeps the order of names in tools. `ignored` may be
 // null (JsonFields::Ignore).
-AnthropicThinking ReadAnthropicPrompt(std::string_view body,
-                                      JsonFields* fields,
+AnthropicThinking ReadAnthropicPrompt(std::string_view body, JsonFields* fields,
                                       IgnoredMembers* ignored,
                                       v1::GenerateRequest* request);
 

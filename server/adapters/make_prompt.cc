@@ -15,7 +15,7 @@ namespace {
 class MakePromptCall final : public UnaryCall {
  public:
   MakePromptCall(const Environment& environment, CallContext context,
-                  Transport* transport)
+                 Transport* transport)
       : UnaryCall(environment, std::move(context), Rpc::kTokenize, transport),
         generation_(&call()) {}
 
@@ -42,10 +42,10 @@ class MakePromptCall final : public UnaryCall {
 }  // namespace
 
 std::unique_ptr<Handler> NewMakePrompt(const Environment& environment,
-                                        CallContext context,
-                                        Transport* transport) {
+                                       CallContext context,
+                                       Transport* transport) {
   return std::make_unique<MakePromptCall>(environment, std::move(context),
-                                           transport);
+                                          transport);
 }
 
 }  // namespace trivium

@@ -155,7 +155,8 @@ class CompletionCodec : public Codec {
     if (last != nullptr) Write(*last);
     const Ending told = kept_.Check(
         ending, "set stream, or ask for fewer tokens or alternatives");
-    if (!told.status.ok()) return OpenAiFailure(told, CompletionNames(options_));
+    if (!told.status.ok())
+      return OpenAiFailure(told, CompletionNames(options_));
     ordered_json choices = ordered_json::array();
     for (size_t i = 0; i < choices_.size(); ++i) {
       choices.push_back(WholeChoice(i));
@@ -366,9 +367,9 @@ class CompletionCodec : public Codec {
   ordered_json UsageUntil(const v1::GenerateResponse& response) const {
     const v1::GenerateResponse::Done& done = response.done();
     const v1::Usage& usage = response.piece().usage();
-    const uint32_t prompt = response.has_done() ? done.source_token_count()
-                                                : usage.prompt_tokens();
-    const uint32_t made = options_.prompt_only   ? 0
+    const uint32_t prompt =
+        response.has_done() ? done.source_token_count() : usage.prompt_tokens();
+    const uint32_t made = options_.prompt_only  ? 0
                           : response.has_done() ? done.token_count()
                                                 : usage.new_tokens();
     return {{"prompt_tokens", prompt},
@@ -404,7 +405,7 @@ class CompletionCodec : public Codec {
   // [prompts], each of its tokens but the first; with echo or prompt_logprobs.
   std::vector<std::vector<v1::TokenLogprobs>> prompt_logprobs_;
   std::vector<Choice> choices_;
-  std::vector<Progress> progress_;          // [choices]
+  std::vector<Progress> progress_;  // [choices]
   // Unset: nobody asked for them.
   std::optional<OpenAiLogprobs> logprobs_, prompt_logprobs_of_;
   v1::Usage usage_;

@@ -71,8 +71,8 @@ const std::vector<Neutral>& NeutralOptions() {
   return *kAll;
 }
 
-// The penalties of llama-server look at its last 64 tokens unless a request says
-// otherwise, those here at all.
+// The penalties of llama-server look at its last 64 tokens unless a request
+// says otherwise, those here at all.
 void ReadRepeats(JsonFields* fields, v1::DecodingOptions* decoding,
                  CompletionOptions* options) {
   options->repetition_name =

@@ -38,9 +38,9 @@ class OpenAiLogprobs {
                                 std::span<const v1::TokenLogprobs> tokens,
                                 Place* place) const;
 
-  // vLLM's `prompt_logprobs`: of each token an object of ids, the token's own and
-  // those of its alternatives; null for the first, which has nothing before it.
-  // `tokens` are the others.
+  // vLLM's `prompt_logprobs`: of each token an object of ids, the token's own
+  // and those of its alternatives; null for the first, which has nothing before
+  // it. `tokens` are the others.
   nlohmann::ordered_json OfPrompt(
       std::span<const v1::TokenLogprobs> tokens) const;
 

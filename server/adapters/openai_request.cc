@@ -99,8 +99,7 @@ void ReadStream(JsonFields* fields, CompletionOptions* options) {
   JsonFields stream(*value, "stream_options.");
   options->include_usage = stream.Bool("include_usage").value_or(false);
   // The name is vLLM's.
-  options->chunk_usage =
-      stream.Bool("continuous_usage_stats").value_or(false);
+  options->chunk_usage = stream.Bool("continuous_usage_stats").value_or(false);
   if (options->chunk_usage && !options->include_usage) {
     stream.Fail("continuous_usage_stats",
                 "needs include_usage: set it to true");

@@ -215,9 +215,9 @@ class ResponsesTokensCodec : public ResponsesFrame {
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
     if (!ending.status.ok()) return Failure(ending);
     const auto& prompt = *static_cast<const internal::Prompt*>(last);
-    return {.body = ToJsonText(
-                ordered_json{{"object", "response.input_tokens"},
-                             {"input_tokens", prompt.ids_size()}})};
+    return {.body =
+                ToJsonText(ordered_json{{"object", "response.input_tokens"},
+                                        {"input_tokens", prompt.ids_size()}})};
   }
 };
 

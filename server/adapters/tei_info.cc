@@ -48,9 +48,8 @@ class TeiInfoCodec : public Codec {
         {"model_dtype", DtypeOf(model.precision())},
         {"max_concurrent_requests", environment_.max_connections}};
     info.update(generates_ ? GeneratorOf(model) : EncoderOf(model));
-    info.update({{"version", kVersion},
-                 {"sha", nullptr},
-                 {"docker_label", nullptr}});
+    info.update(
+        {{"version", kVersion}, {"sha", nullptr}, {"docker_label", nullptr}});
     return {.body = ToJsonText(info)};
   }
 

@@ -20,8 +20,8 @@ NewCodec NewVllmClassifyCodec;
 NewCodec NewVllmTokenizeCodec;
 NewCodec NewLlamaTokenizeCodec;
 // POST /tokenize with `messages`: makes ids of the prompt of a chat, and POST
-// /apply-template, which is llama-server's, makes its text. The bodies are those
-// of /v1/chat/completions (MakePrompt).
+// /apply-template, which is llama-server's, makes its text. The bodies are
+// those of /v1/chat/completions (MakePrompt).
 NewCodec NewVllmChatTokensCodec;
 NewCodec NewLlamaTemplateCodec;
 // POST /detokenize: makes a text of ids, `tokens`. The answer has it under the

@@ -100,10 +100,10 @@ class ChatPromptCodec : public Codec {
 
   absl::Status Read(std::string_view body, Message* message) final {
     TRIVIUM_ASSIGN_OR_RETURN(
-        model_, ReadOpenAiChat(body, models_, ignored_,
-                               static_cast<v1::GenerateRequest*>(message),
-                               &options_,
-                               [this](JsonFields* fields) { ReadMore(fields); }));
+        model_,
+        ReadOpenAiChat(body, models_, ignored_,
+                       static_cast<v1::GenerateRequest*>(message), &options_,
+                       [this](JsonFields* fields) { ReadMore(fields); }));
     return absl::OkStatus();
   }
 
@@ -141,14 +141,14 @@ class VllmChatTokensCodec final : public ChatPromptCodec {
     ordered_json pieces = ordered_json::array();
     for (const uint32_t id : prompt.ids()) {
       if (!spell_) break;
-      pieces.push_back(model().tokenizer()->IdToPiece(
-          static_cast<int32_t>(id), TextSide::kTarget));
+      pieces.push_back(model().tokenizer()->IdToPiece(static_cast<int32_t>(id),
+                                                      TextSide::kTarget));
     }
     ordered_json answer = {
         {"count", prompt.ids_size()},
         {"max_model_len", model().info().max_target_tokens},
-        {"tokens", std::vector<uint32_t>(prompt.ids().begin(),
-                                         prompt.ids().end())},
+        {"tokens",
+         std::vector<uint32_t>(prompt.ids().begin(), prompt.ids().end())},
         {"token_strs", nullptr}};
     if (spell_) answer["token_strs"] = std::move(pieces);
     return answer;

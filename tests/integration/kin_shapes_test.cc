@@ -187,20 +187,15 @@ TEST_F(KinShapesTest, TellsWhichStopStringEndedAText) {
   EXPECT_EQ(llama["content"], cut["text"]);
   EXPECT_EQ(llama["stopping_word"], stop);
   const json tgi = Post(
-      "/generate",
-      {{"model", "chat"},
-       {"inputs", "Hello"},
-       {"parameters", {{"max_new_tokens", 8}, {"stop", {stop}}}}});
+      "/generate", {{"model", "chat"},
+                    {"inputs", "Hello"},
+                    {"parameters", {{"max_new_tokens", 8}, {"stop", {stop}}}}});
   EXPECT_EQ(tgi["generated_text"], kept["text"]);
 }
 
 TEST_F(KinShapesTest, LogprobsOfAPromptAreThoseOfItsEcho) {
-  json body = {{"model", "chat"},
-               {"prompt", "Hello you"},
-               {"temperature", 0},
-               {"max_tokens", 1},
-               {"logprobs", 0},
-               {"echo", true}};
+  json body = {{"model", "chat"}, {"prompt", "Hello you"}, {"temperature", 0},
+               {"max_tokens", 1}, {"logprobs", 0},         {"echo", true}};
   const json echo = Post("/v1/completions", body)["choices"][0]["logprobs"];
   body.erase("echo");
   body.erase("logprobs");
@@ -216,13 +211,15 @@ TEST_F(KinShapesTest, LogprobsOfAPromptAreThoseOfItsEcho) {
     }
     EXPECT_TRUE(found) << prompt[i] << echo["token_logprobs"][i];
   }
-  const json chat = Post("/v1/chat/completions", Chat({{"prompt_logprobs", 0}}));
+  const json chat =
+      Post("/v1/chat/completions", Chat({{"prompt_logprobs", 0}}));
   EXPECT_EQ(chat["prompt_logprobs"].size(), chat["usage"]["prompt_tokens"]);
 }
 
 TEST_F(KinShapesTest, PromptsOfChatsAreThoseThatAreAnswered) {
   const json chat = Chat(json::object());
-  const int count = Post("/v1/chat/completions", chat)["usage"]["prompt_tokens"];
+  const int count =
+      Post("/v1/chat/completions", chat)["usage"]["prompt_tokens"];
   const std::string text = Post("/apply-template", chat)["prompt"];
   EXPECT_THAT(text, HasSubstr("Hello"));
   json asked = chat;

@@ -70,10 +70,10 @@ std::string_view HintFor(std::string_view path);
 // first whose header the head has, else `route`.
 const Route& ChooseByHeader(const Route& route, const RequestHead& head);
 
-// The route of a body among those that share `route`'s method, path and header. The
-// first whose member the body has decides: it, and others of that member; else
-// those without a member. Of several, the first that one of `models` serves, in
-// the order of the models.
+// The route of a body among those that share `route`'s method, path and header.
+// The first whose member the body has decides: it, and others of that member;
+// else those without a member. Of several, the first that one of `models`
+// serves, in the order of the models.
 const Route& ChooseRoute(const Route& route, std::string_view body,
                          const AllowedModels& models);
 

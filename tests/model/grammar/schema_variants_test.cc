@@ -253,9 +253,8 @@ TEST(SchemaVariantsTest, ItemsThatNoSchemaLists) {
             "unevaluatedItems":false})",
         R"({"type":"array","allOf":[{"anyOf":[{"prefixItems":[true]},
             {"minItems":2}],"unevaluatedItems":false},{"maxItems":3}]})"}) {
-    EXPECT_THAT(
-        GrammarOfJsonSchema(schema).status(),
-        IsError(absl::StatusCode::kInvalidArgument, "unevaluatedItems"))
+    EXPECT_THAT(GrammarOfJsonSchema(schema).status(),
+                IsError(absl::StatusCode::kInvalidArgument, "unevaluatedItems"))
         << schema;
   }
 }

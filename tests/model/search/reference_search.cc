@@ -44,9 +44,9 @@ auto WindowBegin(const DecodingOptions& options,
 // From OpenAI's API; Transformers has none.
 void CountPenalties(const DecodingOptions& options, size_t prefix_size,
                     const std::vector<int32_t>& history, Row* row) {
-  const auto begin = std::max(
-      history.begin() + static_cast<int64_t>(prefix_size),
-      WindowBegin(options, history));
+  const auto begin =
+      std::max(history.begin() + static_cast<int64_t>(prefix_size),
+               WindowBegin(options, history));
   for (size_t token = 0; token < row->size(); ++token) {
     const auto count = std::count(begin, history.end(), token);
     if (count == 0) continue;

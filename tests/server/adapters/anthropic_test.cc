@@ -608,11 +608,10 @@ TEST_F(AnthropicTest, ThoughtsMayBeOmitted) {
       AnswerPiece("Hmm.", "Hello."), DoneFor(v1::FINISH_REASON_END)};
   Good({{"thinking", thinking}});
   const json whole = json::parse(AnswerTo(responses));
-  EXPECT_EQ(whole["content"],
-            json({{{"type", "thinking"},
-                   {"thinking", ""},
-                   {"signature", "unsigned"}},
-                  {{"type", "text"}, {"text", "Hello."}}}));
+  EXPECT_EQ(
+      whole["content"],
+      json({{{"type", "thinking"}, {"thinking", ""}, {"signature", "unsigned"}},
+            {{"type", "text"}, {"text", "Hello."}}}));
   Good({{"thinking", thinking}, {"stream", true}});
   EXPECT_EQ(Joined(AnswerTo(responses))["content"], whole["content"]);
 }

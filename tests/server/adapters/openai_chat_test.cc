@@ -644,8 +644,8 @@ TEST_F(OpenAiChatTest, TellsWhatStoppedATextAndMayKeepIt) {
       return json::parse(codec_->Finish({}, &done).body)["choices"][0];
     }
     const std::string event = codec_->Write(done);
-    return json::parse(event.substr(std::string("data: ").size()))["choices"]
-                      [0];
+    return json::parse(
+        event.substr(std::string("data: ").size()))["choices"][0];
   };
   for (const bool stream : {false, true}) {
     done.mutable_done()->set_stop("END");

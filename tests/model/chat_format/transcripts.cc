@@ -126,7 +126,8 @@ std::vector<Transcript> Transcripts() {
        .reasoning = "L'été — «deux» appels?\n1. a\n2. b",
        .calls = {{"search", {{"query", "été \"1\""}}},
                  {"search", {{"query", "été \"1\""}}}}},
-      // Names and texts that forms use themselves.
+      // Names and texts that forms use themselves. A form with bare keys trims
+      // them, so none here has white space around it.
       {.name = "keys like members",
        .content = "",
        .calls = {{"get_weather",
@@ -135,7 +136,7 @@ std::vector<Transcript> Transcripts() {
                    {"options",
                     {{"name", "look"},
                      {"arguments", {{"parameters", Json::array({"</param>"})}}},
-                     {"größe \"x\"\n", 0.5},
+                     {"größe\n\"x\"", 0.5},
                      {"", Json::object()}}}}}}},
       {.name = "numbers and lists",
        .content = "",

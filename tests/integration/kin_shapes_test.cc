@@ -170,11 +170,12 @@ TEST_F(KinShapesTest, TellsWhichStopStringEndedAText) {
                {"temperature", 0},
                {"max_tokens", 24}};
   const std::string whole = Post("/v1/completions", body)["choices"][0]["text"];
-  // A character that is whole whatever comes before it.
-  const size_t found =
-      std::find_if(whole.begin(), whole.end(),
-                   [](char c) { return c > ' ' && c < '\x7f'; }) -
-      whole.begin();
+  // A character that is whole whatever comes before it, and not the first.
+  const auto found = static_cast<size_t>(
+      std::find_if(
+          whole.begin(), whole.end(),
+          [&](char c) { return c > ' ' && c < '\x7f' && c != whole.front(); }) -
+      whole.begin());
   ASSERT_LT(found, whole.size()) << whole;
   const std::string stop = whole.substr(found, 1);
   body["stop"] = {"none of it", stop};

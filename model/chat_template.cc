@@ -139,9 +139,7 @@ bool ChatTemplate::MayRead(std::string_view variable) const {
   return parsed_->source.MayRead(variable);
 }
 
-bool ChatTemplate::Contains(std::string_view text) const {
-  return parsed_->text.find(text) != std::string::npos;
-}
+std::string_view ChatTemplate::source() const { return parsed_->text; }
 
 absl::StatusOr<std::vector<PromptText>> ChatTemplate::Render(
     const ChatInput& input) const {

@@ -80,8 +80,8 @@ class ChatTemplate {
   // False if the template never reads a variable of this name, so that it could
   // not change the prompt.
   bool MayRead(std::string_view variable) const;
-  // True if the template's own text contains `text`.
-  bool Contains(std::string_view text) const;
+  // The template itself.
+  std::string_view source() const;
 
  private:
   struct Parsed;

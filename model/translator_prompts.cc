@@ -178,7 +178,7 @@ bool IsChinese(const PromptLanguage* language) {
 // True if the template takes the text and the languages as fields. It refuses
 // other messages.
 bool TakesFields(const ChatTemplate& chat) {
-  return chat.Contains("source_lang_code");
+  return chat.source().find("source_lang_code") != std::string_view::npos;
 }
 
 // Adds the last part of a path and, if the path lies in a snapshot of a hub's

@@ -123,6 +123,8 @@ void AddDecodingFlags(CLI::App& app, v1::DecodingOptions* options) {
            "Subtracted from a token's logit for each occurrence, -2 to 2");
   AddField(app, options, "--presence-penalty", &Options::set_presence_penalty,
            "Subtracted once from tokens that occurred, -2 to 2");
+  AddField(app, options, "--penalty-window", &Options::set_penalty_window,
+           "Last tokens that these penalties look at; 0: all");
   AddField(app, options, "--no-repeat-ngram-size",
            &Options::set_no_repeat_ngram_size,
            "No n-gram of this size twice; 0: no limit");

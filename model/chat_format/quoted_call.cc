@@ -79,7 +79,6 @@ class QuotedCall : public CallReader {
       key.remove_prefix(quote_.size());
       key.remove_suffix(quote_.size());
     }
-    if (key.empty()) return Result::kMalformed;
     std::string json = "\"";
     AppendJsonEscaped(key, &json);
     Arguments(json + "\": ");

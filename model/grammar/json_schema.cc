@@ -14,6 +14,8 @@
 // for which this cannot be so is an error at its keyword, never a wider
 // grammar.
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -199,10 +201,14 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Alternatives(
   }
   std::optional<std::string> tag;
   Schema rest = Schema::object();
-  const Schema* unnamed = nullptr;
+  // What kUnevaluated's keywords say.
+  std::map<const Unevaluated*, const Schema*> others;
   for (const auto& [key, value] : schema.items()) {
-    if (key == kUnnamed) {
-      unnamed = &value;
+    const auto* const kind =
+        std::find_if(std::begin(kUnevaluated), std::end(kUnevaluated),
+                     [&key = key](const auto& one) { return key == one.mark; });
+    if (kind != std::end(kUnevaluated)) {
+      others[kind] = &value;
     } else if (key == "discriminator" && !variants) {
       const Schema* const name = PartAt(value, "propertyName");
       if (name == nullptr || !name->is_string()) {
@@ -215,7 +221,7 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Alternatives(
     }
   }
   const bool joined =
-      SchemaDocument::Restricts(rest) || unnamed != nullptr || variants;
+      SchemaDocument::Restricts(rest) || !others.empty() || variants;
   if (joined && tag.has_value()) {
     Schema& required = rest["required"];
     if (required.is_null()) required = Schema::array();
@@ -249,13 +255,15 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Alternatives(
   if (exclusive) {
     TRIVIUM_ASSIGN_OR_RETURN(excludes, Exclude(branches, place, depth, &whole));
   }
-  for (size_t i = 0; unnamed != nullptr && i < whole.size(); ++i) {
-    if (excludes[i]) {
-      return SchemaError(Below(pointer, "unevaluatedProperties"),
-                         "is not supported beside a oneOf of schemas that "
-                         "share values");
+  for (const auto& [kind, of_others] : others) {
+    for (size_t i = 0; i < whole.size(); ++i) {
+      if (excludes[i]) {
+        return SchemaError(Below(pointer, kind->keyword),
+                           "is not supported beside a oneOf of schemas that "
+                           "share values");
+      }
+      if (whole[i].is_object()) whole[i][kind->keyword] = *of_others;
     }
-    if (whole[i].is_object()) whole[i]["unevaluatedProperties"] = *unnamed;
   }
   std::vector<ExpressionId> choices;
   for (size_t i = 0; i < whole.size(); ++i) {

@@ -53,6 +53,7 @@ constexpr std::array kKeywords = {
     Keyword{kNotInteger, kAllTypes, true},
     Keyword{kVariants, kAllTypes, true},
     Keyword{kUnnamed, kObjectType, true},
+    Keyword{kUnlisted, kArrayType, true},
     Keyword{"format", kStringType, true, Shape::kString},
     Keyword{"minimum", kNumberTypes, true, Shape::kNumber},
     Keyword{"maximum", kNumberTypes, true, Shape::kNumber},
@@ -82,7 +83,7 @@ constexpr std::array kKeywords = {
     Keyword{"contains", kArrayType, true, Shape::kSchema},
     Keyword{"minContains", kArrayType, true, Shape::kNatural},
     Keyword{"maxContains", kArrayType, true, Shape::kNatural},
-    Keyword{"unevaluatedItems", kArrayType, false, Shape::kSchema},
+    Keyword{"unevaluatedItems", kArrayType, true, Shape::kSchema},
     Keyword{"dependencies", kObjectType, true, Shape::kMembers},
     Keyword{"dependentRequired", kObjectType, true, Shape::kMembers},
     Keyword{"dependentSchemas", kObjectType, true, Shape::kMembers},
@@ -363,7 +364,8 @@ bool SchemaDocument::HasConditions(const Schema& schema) {
                                               "dependentRequired",
                                               "dependentSchemas",
                                               "dependencies",
-                                              "unevaluatedProperties"};
+                                              "unevaluatedProperties",
+                                              "unevaluatedItems"};
   for (const auto& [name, value] : schema.get_ref<const Schema::object_t&>()) {
     const std::string_view key = name;
     // Most schemas have none.

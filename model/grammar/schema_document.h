@@ -42,8 +42,22 @@ inline constexpr char kNotInteger[] = "\1type of not";
 // Schemas of which a value meets one, like anyOf: what conditions (if, not,
 // dependentRequired) come to. Some of them may be impossible.
 inline constexpr char kVariants[] = "\1variants";
-// unevaluatedProperties beside a choice of schemas, which name properties.
+// unevaluatedProperties and unevaluatedItems beside a choice of schemas, which
+// name properties and list items.
 inline constexpr char kUnnamed[] = "\1properties that no choice names";
+inline constexpr char kUnlisted[] = "\1items that no choice lists";
+
+// A keyword for the members that no schema beside it is about: its mark beside
+// a choice, and what to write instead where it is not supported.
+struct Unevaluated {
+  const char* keyword;
+  const char* mark;
+  const char* instead;
+};
+inline constexpr Unevaluated kUnevaluated[] = {
+    {"unevaluatedProperties", kUnnamed, "additionalProperties"},
+    {"unevaluatedItems", kUnlisted, "items"},
+};
 
 // The types of JSON values, one bit each. An integer is a number, too.
 using JsonTypes = uint32_t;

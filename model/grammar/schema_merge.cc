@@ -103,6 +103,21 @@ bool IsChoice(const Schema& schema) {
          schema.contains("oneOf");
 }
 
+// Gives the items that a schema does not list the schema `others`.
+absl::Status SetOtherItems(const Schema& others, std::string_view pointer,
+                           Schema* schema) {
+  // Drafts differ on whether items that "contains" looks for are listed.
+  if (schema->contains("contains")) {
+    return SchemaError(Below(pointer, "unevaluatedItems"),
+                       "is not supported beside contains; write items");
+  }
+  const auto items = schema->find("items");
+  const bool by_places = items != schema->end() && items->is_array();
+  const char* const keyword = by_places ? "additionalItems" : "items";
+  if (!schema->contains(keyword)) (*schema)[keyword] = others;
+  return absl::OkStatus();
+}
+
 // The number of values in a schema.
 size_t DeepSize(const Schema& schema) {
   size_t size = 1;
@@ -142,7 +157,7 @@ absl::StatusOr<Schema> SchemaDocument::Flatten(const Schema& schema,
   if (conditions) {
     for (const char* key :
          {"not", "if", "then", "else", "dependentRequired", "dependentSchemas",
-          "dependencies", "unevaluatedProperties"}) {
+          "dependencies", "unevaluatedProperties", "unevaluatedItems"}) {
       rest.erase(key);
     }
   }
@@ -170,19 +185,27 @@ absl::StatusOr<Schema> SchemaDocument::Flatten(const Schema& schema,
     TRIVIUM_ASSIGN_OR_RETURN(rest, Merge(rest, part, pointer, depth + 1));
     TRIVIUM_RETURN_IF_ERROR(LeaveOutImpossible(&rest, pointer, depth));
   }
-  // The schema of the properties that no schema here has named.
-  const auto unnamed = schema.find("unevaluatedProperties");
-  if (unnamed == schema.end() || !rest.is_object()) return rest;
-  if (NamesByConditions(schema, 0)) {
-    return SchemaError(Below(pointer, "unevaluatedProperties"),
-                       "is not supported beside conditions; write "
-                       "additionalProperties");
-  }
-  if (IsChoice(rest)) {
-    // Each choice names properties of its own (SchemaCompiler::Alternatives).
-    rest[kUnnamed] = *unnamed;
-  } else if (RestOf(rest) == nullptr) {
-    rest["additionalProperties"] = *unnamed;
+  for (const Unevaluated& kind : kUnevaluated) {
+    const auto others = schema.find(kind.keyword);
+    if (others == schema.end() || !rest.is_object()) continue;
+    if (!others->is_object() && !others->is_boolean()) {
+      return SchemaError(Below(pointer, kind.keyword),
+                         "a schema must be an object, true or false");
+    }
+    if (NamesByConditions(schema, 0)) {
+      return SchemaError(
+          Below(pointer, kind.keyword),
+          fmt::format("is not supported beside conditions; write {}",
+                      kind.instead));
+    }
+    if (IsChoice(rest)) {
+      // Each choice has members of its own (SchemaCompiler::Alternatives).
+      rest[kind.mark] = *others;
+    } else if (std::string_view(kind.mark) == kUnnamed) {
+      if (RestOf(rest) == nullptr) rest["additionalProperties"] = *others;
+    } else {
+      TRIVIUM_RETURN_IF_ERROR(SetOtherItems(*others, pointer, &rest));
+    }
   }
   return rest;
 }
@@ -200,10 +223,13 @@ absl::StatusOr<Schema> SchemaDocument::Merge(const Schema& first,
   if (!a.is_object() || !b.is_object()) {
     return SchemaError(pointer, "a schema must be an object, true or false");
   }
-  if (a.contains(kUnnamed) || b.contains(kUnnamed)) {
-    return SchemaError(Below(pointer, "unevaluatedProperties"),
-                       "is not supported in a choice of schemas that is joined "
-                       "with others; write additionalProperties in each");
+  for (const Unevaluated& kind : kUnevaluated) {
+    if (!a.contains(kind.mark) && !b.contains(kind.mark)) continue;
+    return SchemaError(
+        Below(pointer, kind.keyword),
+        fmt::format("is not supported in a choice of schemas that is joined "
+                    "with others; write {} in each",
+                    kind.instead));
   }
   // Members are looked up one by one.
   const size_t properties = PropertiesOf(a) + PropertiesOf(b);
@@ -342,7 +368,8 @@ absl::Status SchemaDocument::LeaveOutImpossible(Schema* schema,
     return absl::OkStatus();
   }
   Schema base = *schema;
-  for (const char* choice : {kVariants, "anyOf", "oneOf", kUnnamed}) {
+  for (const char* choice :
+       {kVariants, "anyOf", "oneOf", kUnnamed, kUnlisted}) {
     base.erase(choice);
   }
   Schema left = Schema::array();

@@ -94,6 +94,8 @@ struct DecodingOptions {
   // `presence_penalty` once if it occurs among them.
   float frequency_penalty = 0;  // -2 .. 2
   float presence_penalty = 0;   // -2 .. 2
+  // The last tokens that these penalties look at; 0: all.
+  int penalty_window = 0;
   // Added to logits. Ids ascend without duplicates; each bias is -100 .. 100.
   std::vector<std::pair<int32_t, float>> logit_bias;
 

@@ -5,7 +5,8 @@
 // token comes before the forced first one.
 //
 // Repetition and n-gram rules see the whole history, prefix included; penalties
-// for frequency and presence count new tokens only. A banned sequence is filed
+// for frequency and presence count new tokens only. A window may end all three
+// penalties earlier. A banned sequence is filed
 // under its second-to-last token, so a step compares only the sequences that
 // the last token of the history could lead to.
 #include "model/search/logits_rules.h"
@@ -46,6 +47,9 @@ LogitsRules::LogitsRules(const DecodingOptions& options)
     : repetition_penalty_(options.repetition_penalty),
       frequency_penalty_(options.frequency_penalty),
       presence_penalty_(options.presence_penalty),
+      penalty_window_(options.penalty_window == 0
+                          ? std::numeric_limits<size_t>::max()
+                          : static_cast<size_t>(options.penalty_window)),
       bias_(options.logit_bias),
       ngram_size_(options.no_repeat_ngram_size),
       min_new_tokens_(options.min_new_tokens),
@@ -147,9 +151,14 @@ void LogitsRules::Watch(std::span<const int32_t> history, int new_tokens,
   watched = edits->banned_ids;
   edits->read.clear();
   edits->written.clear();
-  if (repetition_penalty_ != 1) sort_and_watch(history, &edits->read);
+  const auto in_window = [&](size_t tokens) {
+    return history.last(std::min(tokens, penalty_window_));
+  };
+  if (repetition_penalty_ != 1) {
+    sort_and_watch(in_window(history.size()), &edits->read);
+  }
   if (frequency_penalty_ != 0 || presence_penalty_ != 0) {
-    sort_and_watch(history.last(new_tokens), &edits->written);
+    sort_and_watch(in_window(static_cast<size_t>(new_tokens)), &edits->written);
   }
   for (const auto& [token, bias] : bias_) watched.push_back(token);
   watched.insert(watched.end(), source_.begin(), source_.end());

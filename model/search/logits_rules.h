@@ -48,6 +48,7 @@ struct LogitsEdits {
 //   x <- x < 0 ? x / bonus : x * bonus                 of tokens in the source
 //   x <- x < 0 ? x * repetition : x / repetition       of tokens in the history
 //   x <- x - frequency * count - presence * (count > 0)  count of new tokens
+//     (both only of the last penalty_window tokens, as llama.cpp's last_n)
 //   x <- x + |x| (growth^(new tokens - start) - 1)     of end tokens
 class LogitsRules {
  public:
@@ -84,6 +85,7 @@ class LogitsRules {
   const double repetition_penalty_;
   const double frequency_penalty_;
   const double presence_penalty_;
+  const size_t penalty_window_;  // the most tokens that penalties look at
   const std::vector<std::pair<int32_t, float>> bias_;
   const int ngram_size_;
   const int min_new_tokens_;

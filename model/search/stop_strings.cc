@@ -25,10 +25,14 @@ absl::Status ValidateStopStrings(std::span<const std::string> stops,
   return absl::OkStatus();
 }
 
-size_t FindStop(std::string_view text, std::span<const std::string> stops) {
+size_t FindStop(std::string_view text, std::span<const std::string> stops,
+                size_t* found) {
   size_t first = std::string_view::npos;
-  for (const std::string& stop : stops) {
-    first = std::min(first, text.find(stop));
+  for (size_t i = 0; i < stops.size(); ++i) {
+    const size_t place = text.find(stops[i]);
+    if (place >= first) continue;
+    first = place;
+    if (found != nullptr) *found = i;
   }
   return first;
 }
@@ -69,16 +73,18 @@ bool StopStringMatcher::Matches(std::span<const int32_t> ids) const {
          FindStop(decode_(ids), stops_) != std::string::npos;
 }
 
-StopStringFilter::StopStringFilter(std::vector<std::string> stops)
-    : stops_(std::move(stops)) {}
+StopStringFilter::StopStringFilter(std::vector<std::string> stops,
+                                   bool keep_stop)
+    : stops_(std::move(stops)), keep_stop_(keep_stop) {}
 
 std::string StopStringFilter::Push(std::string_view text) {
-  if (stopped_) return "";
+  if (stopped_by_) return "";
   held_ += text;
-  const size_t found = FindStop(held_, stops_);
+  size_t which = 0;
+  const size_t found = FindStop(held_, stops_, &which);
   if (found != std::string::npos) {
-    stopped_ = true;
-    held_.resize(found);
+    stopped_by_ = which;
+    held_.resize(found + (keep_stop_ ? stops_[which].size() : 0));
     return std::exchange(held_, "");
   }
   size_t keep = 0;

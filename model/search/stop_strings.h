@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,8 +29,10 @@ absl::Status ValidateStopStrings(std::span<const std::string> stops,
                                  const StopLimits& limits = {});
 
 // Returns the byte offset of the first of `stops` in `text`, where the text
-// must be cut; npos if none appears.
-size_t FindStop(std::string_view text, std::span<const std::string> stops);
+// must be cut; npos if none appears. `found`, unless null, becomes the index of
+// that string: the first in the list, of several at one place.
+size_t FindStop(std::string_view text, std::span<const std::string> stops,
+                size_t* found = nullptr);
 
 // Ends a hypothesis as soon as its text contains one of some strings, however
 // tokens split it. Each check decodes the last few tokens.
@@ -48,21 +51,26 @@ class StopStringMatcher : public StopMatcher {
 
 // Cuts a streamed text at the first stop string and holds back what may be the
 // beginning of one. Push the text of each token separately: the results,
-// joined, are text.substr(0, FindStop(text, stops)).
+// joined, are text.substr(0, FindStop(text, stops)). `keep_stop`: with the stop
+// string after it.
 class StopStringFilter {
  public:
-  explicit StopStringFilter(std::vector<std::string> stops);
+  StopStringFilter(std::vector<std::string> stops, bool keep_stop);
 
   // Returns the text that is certain now; nothing after a stop string.
   std::string Push(std::string_view text);
   // Returns the text that is still held back.
   std::string Finish();
-  bool stopped() const { return stopped_; }
+  // The stop string that was found; null if there is none.
+  const std::string* stopped_by() const {
+    return stopped_by_ ? &stops_[*stopped_by_] : nullptr;
+  }
 
  private:
   const std::vector<std::string> stops_;
+  const bool keep_stop_;
   std::string held_;
-  bool stopped_ = false;
+  std::optional<size_t> stopped_by_;  // index in stops_
 };
 
 }  // namespace trivium

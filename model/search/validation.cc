@@ -1,5 +1,6 @@
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -57,6 +58,8 @@ absl::Status CheckPenalties(const DecodingOptions& options, int vocabulary) {
   TRIVIUM_RETURN_IF_ERROR(CheckReal("presence_penalty",
                                     options.presence_penalty, -kMaxCountPenalty,
                                     kMaxCountPenalty));
+  TRIVIUM_RETURN_IF_ERROR(CheckRange("penalty_window", options.penalty_window,
+                                     0, std::numeric_limits<int>::max()));
   TRIVIUM_RETURN_IF_ERROR(
       CheckRange("logit_bias", static_cast<int>(options.logit_bias.size()), 0,
                  kMaxBiasedIds));

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_replace.h"
 #include "base/status.h"
+#include "internal/completions.pb.h"
 #include "server/adapters/answers.h"
 #include "server/adapters/anthropic_answer.h"
 #include "server/adapters/anthropic_request.h"
@@ -75,6 +76,12 @@ ordered_json AnthropicError(const Ending& ending, int status) {
   ordered_json error = {
       {"type", "error"},
       {"error", {{"type", TypeOfStatus(status)}, {"message", message}}}};
+  if (FieldOf(ending.status) == "thread") {
+    // The client's loop with tools goes on without a thread then.
+    error["error"]["details"] = {
+        {"error_code", "thread_unsupported_request"},
+        {"unsupported", ordered_json::array({"thread"})}};
+  }
   if (!ending.request_id.empty()) error["request_id"] = ending.request_id;
   return error;
 }
@@ -102,13 +109,14 @@ class AnthropicCodec : public Codec {
                         const ReadMore& read) {
     TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
     JsonFields fields(value, "");
-    const ChatThinking thinking =
+    const AnthropicThinking asked =
         ReadAnthropicPrompt(body, &fields, ignored_, request);
+    omits_thoughts_ = asked.omitted;
     read(&fields);
     TRIVIUM_RETURN_IF_ERROR(fields.Done());
     TRIVIUM_ASSIGN_OR_RETURN(model_, FindChatModel(models_, request));
     TRIVIUM_RETURN_IF_ERROR(CheckTakesChats(*model_, kAnthropicChats));
-    return SetThinking(thinking, "thinking", *model_->model,
+    return SetThinking(asked.thinking, "thinking", *model_->model,
                        request->mutable_chat());
   }
 
@@ -118,7 +126,9 @@ class AnthropicCodec : public Codec {
 
   const AllowedModels models_;
   IgnoredMembers* const ignored_;
-  ModelHandle model_;  // after ReadBody
+  // After ReadBody.
+  ModelHandle model_;
+  bool omits_thoughts_ = false;
 };
 
 class AnthropicMessagesCodec : public AnthropicCodec {
@@ -132,19 +142,19 @@ class AnthropicMessagesCodec : public AnthropicCodec {
   absl::Status Read(std::string_view body, Message* message) override {
     auto* const request = static_cast<v1::GenerateRequest*>(message);
     TRIVIUM_RETURN_IF_ERROR(ReadBody(body, request, [&](JsonFields* fields) {
-      options_ = ReadAnthropicOptions(fields, ignored_, request);
+      stream_ = ReadAnthropicOptions(fields, ignored_, request);
     }));
-    answer_.emplace(options_.stream);
+    answer_.emplace(stream_, omits_thoughts_);
     return absl::OkStatus();
   }
 
-  bool streams() const override { return options_.stream; }
+  bool streams() const override { return stream_; }
 
   std::string Write(const Message& message) override {
     const auto& response = static_cast<const v1::GenerateResponse&>(message);
     std::string events = Start();
     if (response.has_done()) done_ = response.done();
-    if (!options_.stream && !kept_.Add(response)) return "";
+    if (!stream_ && !kept_.Add(response)) return "";
     if (response.has_piece()) events += answer_->Add(response.piece());
     return events;
   }
@@ -177,7 +187,7 @@ class AnthropicMessagesCodec : public AnthropicCodec {
  private:
   // Begins a stream, if it has not begun.
   std::string Start() {
-    if (!options_.stream || std::exchange(started_, true)) return "";
+    if (!stream_ || std::exchange(started_, true)) return "";
     return AnthropicEvent(
         {{"type", "message_start"}, {"message", WholeMessage()}});
   }
@@ -192,7 +202,7 @@ class AnthropicMessagesCodec : public AnthropicCodec {
                             {"stop_reason", nullptr},
                             {"stop_sequence", nullptr},
                             {"usage", Usage()}};
-    if (!options_.stream) {
+    if (!stream_) {
       message["stop_reason"] = StopReason();
       message["stop_sequence"] = StopSequence();
     }
@@ -203,12 +213,11 @@ class AnthropicMessagesCodec : public AnthropicCodec {
     const v1::FinishReason reason = done_.finish_reason();
     if (IsCut(reason)) return "max_tokens";
     if (answer_->calls()) return "tool_use";
-    return reason == v1::FINISH_REASON_STOP && options_.stops ? "stop_sequence"
-                                                              : "end_turn";
+    return reason == v1::FINISH_REASON_STOP ? "stop_sequence" : "end_turn";
   }
   ordered_json StopSequence() const {
-    if (StopReason() != "stop_sequence" || !options_.only_stop) return nullptr;
-    return *options_.only_stop;
+    if (StopReason() != "stop_sequence" || !done_.has_stop()) return nullptr;
+    return done_.stop();
   }
 
   // Zero until the call tells it, in its last response.
@@ -222,7 +231,7 @@ class AnthropicMessagesCodec : public AnthropicCodec {
 
   KeptResponses kept_;  // in answer_, without a stream
   const std::string id_;
-  AnthropicOptions options_;
+  bool stream_ = false;
   std::optional<AnthropicAnswer> answer_;  // after Read
   v1::GenerateResponse::Done done_;        // empty until it comes
   bool started_ = false;                   // the stream
@@ -238,10 +247,10 @@ class AnthropicCountTokensCodec : public AnthropicCodec {
   }
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
     if (!ending.status.ok()) return Failure(ending);
-    const auto& usage = *static_cast<const v1::Usage*>(last);
-    return {.body = ToJsonText(
-                ordered_json{{"input_tokens", usage.prompt_tokens()}}),
-            .headers = {{"request-id", ending.request_id}}};
+    const auto& prompt = *static_cast<const internal::Prompt*>(last);
+    return {
+        .body = ToJsonText(ordered_json{{"input_tokens", prompt.ids_size()}}),
+        .headers = {{"request-id", ending.request_id}}};
   }
 };
 

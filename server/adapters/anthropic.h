@@ -1,6 +1,8 @@
 #ifndef TRIVIUM_SERVER_ADAPTERS_ANTHROPIC_H_
 #define TRIVIUM_SERVER_ADAPTERS_ANTHROPIC_H_
 
+#include <string_view>
+
 #include "server/adapters/codec.h"
 
 namespace trivium {
@@ -15,9 +17,10 @@ namespace trivium {
 // whole or as a stream of named events.
 NewCodec NewAnthropicMessagesCodec;
 // POST /v1/messages/count_tokens: the tokens of the prompt that the same
-// messages make (CountTokens).
+// messages make (MakePrompt).
 NewCodec NewAnthropicCountTokensCodec;
-// GET /v1/models, and /v1/models/NAME: of clients that send anthropic-version.
+// GET /v1/models, and /v1/models/NAME: of clients that send this header.
+inline constexpr std::string_view kAnthropicVersion = "anthropic-version";
 NewCodec NewAnthropicModelsCodec;
 NewCodec NewAnthropicModelCodec;
 

@@ -41,7 +41,7 @@ void AnthropicAnswer::AddText(Kind kind, const std::string& text) {
                                    {"signature", ""}}
                     : ordered_json{{"type", "text"}, {"text", ""}});
   }
-  Append(text);
+  if (kind != Kind::kThinking || !omits_thoughts_) Append(text);
 }
 
 void AnthropicAnswer::AddCall(

@@ -18,12 +18,14 @@ std::string AnthropicEvent(const nlohmann::ordered_json& data);
 // kind that follow one another are one block. A stream is told what each piece
 // adds to them and nothing is kept; else they are there at the end.
 //
-//   AnthropicAnswer answer(/*streams=*/true);
+//   AnthropicAnswer answer(/*streams=*/true, /*omits_thoughts=*/false);
 //   for (each piece) Send(answer.Add(piece));
 //   Send(answer.End());
 class AnthropicAnswer {
  public:
-  explicit AnthropicAnswer(bool streams) : streams_(streams) {}
+  // `omits_thoughts`: blocks of thoughts have no text.
+  AnthropicAnswer(bool streams, bool omits_thoughts)
+      : streams_(streams), omits_thoughts_(omits_thoughts) {}
 
   // Returns the events that tell of the piece; none without a stream.
   std::string Add(const v1::GenerateResponse::Piece& piece);
@@ -48,6 +50,7 @@ class AnthropicAnswer {
   void Send(nlohmann::ordered_json event);
 
   const bool streams_;
+  const bool omits_thoughts_;
   std::string events_;  // not returned yet
   Kind open_ = Kind::kNone;
   int index_ = -1;  // of the open block, or of the last one

@@ -339,9 +339,9 @@ class AnthropicPromptReader {
 
 // A model thinks only if it is asked to. Only then must its template have a
 // place for it. Sets the bound of its thoughts.
-ChatThinking ReadAnthropicThinking(JsonFields* fields, v1::Chat* chat) {
+AnthropicThinking ReadAnthropicThinking(JsonFields* fields, v1::Chat* chat) {
   const json* const value = fields->Value("thinking");
-  if (value == nullptr) return {.on = false, .required = false};
+  if (value == nullptr) return {.thinking = {.on = false, .required = false}};
   JsonFields thinking(*value, "thinking.");
   thinking.Require("type");
   const std::string type = thinking.String("type").value_or("");
@@ -355,17 +355,20 @@ ChatThinking ReadAnthropicThinking(JsonFields* fields, v1::Chat* chat) {
   if (budget && type != "disabled") {
     chat->set_max_thinking_tokens(static_cast<uint32_t>(*budget));
   }
-  thinking.Only("display", {"summarized"},
-                "is not supported: thoughts are shown as they are");
+  // Nobody summarizes: thoughts are shown as they are.
+  thinking.Only("display", {"summarized", "omitted"},
+                "must be summarized or omitted");
+  const bool omitted = thinking.String("display") == "omitted";
   fields->Keep(thinking.Done());
-  return {.on = type != "disabled", .required = type == "enabled"};
+  return {.thinking = {.on = type != "disabled", .required = type == "enabled"},
+          .omitted = omitted};
 }
 
 }  // namespace
 
-ChatThinking ReadAnthropicPrompt(std::string_view body, JsonFields* fields,
-                                 IgnoredMembers* ignored,
-                                 v1::GenerateRequest* request) {
+AnthropicThinking ReadAnthropicPrompt(std::string_view body, JsonFields* fields,
+                                      IgnoredMembers* ignored,
+                                      v1::GenerateRequest* request) {
   request->set_model(fields->String("model").value_or(""));
   v1::Chat* const chat = request->mutable_chat();
   chat->set_answer_parts(true);
@@ -385,27 +388,33 @@ ChatThinking ReadAnthropicPrompt(std::string_view body, JsonFields* fields,
                {json::object(), json{{"edits", json::array()}}},
                "is not supported: nothing is dropped unasked; leave out the "
                "oldest messages of a chat that is too long");
-  fields->Ignore(kAnthropicShape, ignored, {"cache_control"});
-  ChatThinking thinking = ReadAnthropicThinking(fields, chat);
+  fields->Only("thread", {false},
+               "is not supported, as nothing is stored here; send all messages "
+               "of the conversation");
+  fields->Only("compaction", {},
+               "is not supported: nothing is summarized unasked; ask for a "
+               "summary in a message");
+  // About caches, bills, and models that decline to answer, as none does here.
+  fields->Ignore(kAnthropicShape, ignored,
+                 {"cache_control", "diagnostics", "billing_policy",
+                  "fallback_credit_token", "fallbacks"});
+  AnthropicThinking asked = ReadAnthropicThinking(fields, chat);
   // Without thoughts it changes nothing.
-  if (thinking.on.value_or(false)) thinking.effort = effort;
-  return thinking;
+  if (asked.thinking.on.value_or(false)) asked.thinking.effort = effort;
+  return asked;
 }
 
-AnthropicOptions ReadAnthropicOptions(JsonFields* fields,
-                                      IgnoredMembers* ignored,
-                                      v1::GenerateRequest* request) {
-  AnthropicOptions options;
+bool ReadAnthropicOptions(JsonFields* fields, IgnoredMembers* ignored,
+                          v1::GenerateRequest* request) {
   v1::DecodingOptions* const decoding = request->mutable_decoding();
   decoding->set_sampling_defaults(v1::SAMPLING_DEFAULTS_CHAT);
   fields->Require("max_tokens");
   if (const auto most = fields->Integer("max_tokens", 1, INT_MAX)) {
     decoding->set_max_new_tokens(static_cast<uint32_t>(*most));
   }
-  std::vector<std::string> stops = fields->Strings("stop_sequences");
-  for (const std::string& stop : stops) decoding->add_stop(stop);
-  options.stops = !stops.empty();
-  if (stops.size() == 1) options.only_stop = std::move(stops.front());
+  for (std::string& stop : fields->Strings("stop_sequences")) {
+    decoding->add_stop(std::move(stop));
+  }
   if (const auto temperature = fields->Number("temperature")) {
     decoding->set_temperature(*temperature);
   } else {
@@ -415,12 +424,12 @@ AnthropicOptions ReadAnthropicOptions(JsonFields* fields,
   if (const auto k = fields->Integer("top_k", 0, UINT32_MAX)) {
     decoding->set_top_k(static_cast<uint32_t>(*k));
   }
-  options.stream = fields->Bool("stream").value_or(false);
+  const bool stream = fields->Bool("stream").value_or(false);
   // The user for whom a request is sent, and which machines answer it.
   fields->Ignore(kAnthropicShape, ignored,
                  {"metadata", "service_tier", "inference_geo"});
   fields->Only("speed", {"standard"}, kNotForAnthropic);
-  return options;
+  return stream;
 }
 
 }  // namespace trivium

@@ -1,9 +1,6 @@
 #ifndef TRIVIUM_SERVER_ADAPTERS_ANTHROPIC_REQUEST_H_
 #define TRIVIUM_SERVER_ADAPTERS_ANTHROPIC_REQUEST_H_
 
-#include <cstdint>
-#include <optional>
-#include <string>
 #include <string_view>
 
 #include "server/adapters/chat_request.h"
@@ -12,27 +9,24 @@
 
 namespace trivium {
 
-// The options of a message that say how the answer is sent.
-struct AnthropicOptions {
-  bool stream = false;
-  // The only one of stop_sequences. Unset: there are none, or several, of which
-  // a call does not tell the one that ended it.
-  std::optional<std::string> only_stop;
-  bool stops = false;  // there are stop_sequences
+// How much a request wants its model to think.
+struct AnthropicThinking {
+  ChatThinking thinking;
+  bool omitted = false;  // the answer tells that there are thoughts, not which
 };
 
 // Reads the members that make the prompt, or say what may follow it: model,
 // system, messages, tools, tool_choice, thinking and output_config. `body` is
 // the request's text, which keeps the order of names in tools. `ignored` may be
 // null (JsonFields::Ignore).
-ChatThinking ReadAnthropicPrompt(std::string_view body, JsonFields* fields,
-                                 IgnoredMembers* ignored,
-                                 v1::GenerateRequest* request);
-
-// Reads the other members, which say how the answer is made.
-AnthropicOptions ReadAnthropicOptions(JsonFields* fields,
+AnthropicThinking ReadAnthropicPrompt(std::string_view body, JsonFields* fields,
                                       IgnoredMembers* ignored,
                                       v1::GenerateRequest* request);
+
+// Reads the other members, which say how the answer is made. Returns true if it
+// is a stream.
+bool ReadAnthropicOptions(JsonFields* fields, IgnoredMembers* ignored,
+                          v1::GenerateRequest* request);
 
 }  // namespace trivium
 

@@ -27,7 +27,9 @@ const char* SwitchOf(const ChatTemplate& chat_template) {
 // always think have the marks around them.
 bool MayTellThoughts(const ChatTemplate& chat_template) {
   for (const char* const word : {"think", "reason", "analysis"}) {
-    if (chat_template.Contains(word)) return true;
+    if (chat_template.source().find(word) != std::string_view::npos) {
+      return true;
+    }
   }
   return false;
 }

@@ -14,7 +14,9 @@
 #include "server/adapters/openai_request.h"
 #include "server/adapters/written_body.h"
 #include "server/calls/allowed_models.h"
+#include "server/observability/version.h"
 #include "trivium/v1/inference.pb.h"
+#include "trivium/v1/models.pb.h"
 
 namespace trivium {
 namespace {
@@ -47,6 +49,7 @@ class LlamaCompletionCodec final : public Codec {
     }
     ReadPrompt(&fields, request->mutable_input());
     fields.Only("return_tokens", {false}, kNotSupported);
+    if (options_.chunk_usage) RefuseChunkUsage(&fields);
     request->mutable_decoding()->set_sampling_defaults(
         v1::SAMPLING_DEFAULTS_CHAT);
     TRIVIUM_RETURN_IF_ERROR(fields.Done());
@@ -120,6 +123,7 @@ class LlamaCompletionCodec final : public Codec {
                    {"tokens_evaluated", usage.prompt_tokens()},
                    {"tokens_cached", usage.cached_tokens()},
                    {"truncated", done_.truncated_tokens() > 0},
+                   {"stopping_word", done_.stop()},
                    {"stop_type", IsCut(reason)                      ? "limit"
                                  : reason == v1::FINISH_REASON_STOP ? "word"
                                                                     : "eos"}});
@@ -135,7 +139,49 @@ class LlamaCompletionCodec final : public Codec {
   v1::GenerateResponse::Done done_;
 };
 
+class LlamaPropsCodec final : public Codec {
+ public:
+  LlamaPropsCodec(const Environment& environment, const RequestHead& head)
+      : models_(environment.models, head.grant) {
+    for (const auto& [name, value] : head.query()) {
+      if (name == "model") name_ = value;
+    }
+  }
+
+  absl::Status Read(std::string_view, Message* message) override {
+    TRIVIUM_ASSIGN_OR_RETURN(model_, models_.FindFor(Rpc::kGenerate, name_));
+    static_cast<v1::GetModelRequest*>(message)->set_name(model_->name);
+    return absl::OkStatus();
+  }
+
+  // There are no slots: requests share the model's memory as they come.
+  HttpAnswer Finish(const Ending& ending, const Message* last) override {
+    if (!ending.status.ok()) return OpenAiFailure(ending);
+    const auto& model = *static_cast<const v1::Model*>(last);
+    const auto chat =
+        model_->model->chat_templates().Find(/*name=*/"", /*has_tools=*/false);
+    return {.body = ToJsonText(ordered_json{
+                {"default_generation_settings",
+                 {{"n_ctx", model.limits().max_target_tokens()}}},
+                {"model_alias", model.name()},
+                {"model_path", model.name()},
+                {"chat_template", chat.ok() ? (*chat)->source() : ""},
+                {"modalities", {{"vision", false}, {"audio", false}}},
+                {"build_info", std::string("trivium-") + kVersion}})};
+  }
+
+ private:
+  const AllowedModels models_;
+  std::string name_;  // empty: the first
+  ModelHandle model_;
+};
+
 }  // namespace
+
+std::unique_ptr<Codec> NewLlamaPropsCodec(const Environment& environment,
+                                          const RequestHead& head) {
+  return std::make_unique<LlamaPropsCodec>(environment, head);
+}
 
 std::unique_ptr<Codec> NewLlamaCompletionCodec(const Environment& environment,
                                                const RequestHead& head) {

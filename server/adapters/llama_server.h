@@ -12,6 +12,9 @@ namespace trivium {
 // stream has an object for each piece; the last has `stop` true. Errors are
 // OpenAI's.
 NewCodec NewLlamaCompletionCodec;
+// GET /props: the model that continues texts, or that of `?model=`: how much it
+// reads, and its chat template.
+NewCodec NewLlamaPropsCodec;
 
 }  // namespace trivium
 

@@ -13,6 +13,7 @@
 #include "server/adapters/json_body.h"
 #include "server/adapters/json_fields.h"
 #include "server/adapters/ollama.h"
+#include "server/adapters/openai_kin.h"
 #include "server/adapters/written_body.h"
 #include "server/calls/convert/model_calls.h"
 #include "server/errors/status.h"
@@ -139,21 +140,10 @@ class OllamaReader {
     options->Only("penalize_newline", {true},
                   "is not supported: penalties are for all tokens; leave it "
                   "out");
-    const bool any = repeat.value_or(1) != 1 || presence.value_or(0) != 0 ||
-                     frequency.value_or(0) != 0;
-    if (last == 0) {
-      decoding()->set_repetition_penalty(1);
-      return;
-    }
-    if (any && last.value_or(-1) != -1) {
-      options->Fail("repeat_last_n",
-                    fmt::format("is {}, and penalties here look at all tokens; "
-                                "send -1, or leave it out",
-                                *last));
-    }
     if (repeat) decoding()->set_repetition_penalty(*repeat);
     if (presence) decoding()->set_presence_penalty(*presence);
     if (frequency) decoding()->set_frequency_penalty(*frequency);
+    if (last) SetPenaltyWindow(static_cast<int>(*last), decoding());
   }
 
   void ReadFormat(JsonFields* fields) {
@@ -293,7 +283,10 @@ class OllamaReader {
     prompt_ = fields->String("prompt").value_or("");
     system_ = fields->String("system").value_or("");
     raw_ = fields->Bool("raw").value_or(false);
-    fields->Only("suffix", {""}, "is not supported; leave it out");
+    fields->Only("suffix", {""},
+                 "is not supported: chat templates have no place for a text "
+                 "behind the gap; send the whole prompt, with the model's own "
+                 "marks for filling in, with raw");
     fields->Only("template", {""},
                  "is not supported: the model's own chat template makes the "
                  "prompt; leave it out, or send the whole prompt with raw");

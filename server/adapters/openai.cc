@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "server/adapters/anthropic.h"
 #include "server/adapters/json_body.h"
 #include "server/errors/status.h"
 #include "trivium/v1/models.pb.h"
@@ -66,11 +65,6 @@ class OpenAiModelCodec : public Codec {
   const std::string name_;
 };
 
-// Anthropic's clients list models at the same path.
-bool IsOfAnthropic(const RequestHead& head) {
-  return head.header && !head.header("anthropic-version").empty();
-}
-
 }  // namespace
 
 ordered_json OpenAiError(const Ending& ending,
@@ -95,15 +89,13 @@ HttpAnswer OpenAiFailure(const Ending& ending,
           .body = ToJsonText(OpenAiError(ending, names))};
 }
 
-std::unique_ptr<Codec> NewOpenAiModelsCodec(const Environment& environment,
-                                            const RequestHead& head) {
-  if (IsOfAnthropic(head)) return NewAnthropicModelsCodec(environment, head);
+std::unique_ptr<Codec> NewOpenAiModelsCodec(const Environment&,
+                                            const RequestHead&) {
   return std::make_unique<OpenAiModelsCodec>();
 }
 
-std::unique_ptr<Codec> NewOpenAiModelCodec(const Environment& environment,
+std::unique_ptr<Codec> NewOpenAiModelCodec(const Environment&,
                                            const RequestHead& head) {
-  if (IsOfAnthropic(head)) return NewAnthropicModelCodec(environment, head);
   // "/v1/models/NAME"; NAME itself may have slashes.
   constexpr std::string_view kPath = "/v1/models/";
   return std::make_unique<OpenAiModelCodec>(head.path.substr(kPath.size()));

@@ -15,7 +15,7 @@ namespace trivium {
 // option that is not supported is an error, unless its value asks for what is
 // done anyway.
 
-// GET /v1/models, and /v1/models/NAME; in Anthropic's shape for its clients.
+// GET /v1/models, and /v1/models/NAME.
 NewCodec NewOpenAiModelsCodec;
 NewCodec NewOpenAiModelCodec;
 

@@ -31,27 +31,6 @@ using google::protobuf::Message;
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-// The names of a request's fields.
-std::vector<FieldName> NamesOf(const CompletionOptions& options) {
-  std::vector<FieldName> names;
-  for (const auto& [field, name] : options.tool_names) {
-    names.push_back({field, name});
-  }
-  names.insert(names.end(),
-               {
-                   {"input.text", "prompt"},
-                   {"input", "prompt"},
-                   {"chat.variables", "chat_template_kwargs"},
-                   {"chat.tool_name", "tool_choice.function.name"},
-                   {"chat.answer_parts", "tools"},
-                   {"chat.max_thinking_tokens", options.thinking.budget_name},
-                   {"chat.", ""},
-                   {"chat", "messages"},
-               });
-  AddOptionNames(options, &names);
-  return names;
-}
-
 const char* ReasonOf(v1::FinishReason reason, bool calls) {
   if (IsCut(reason)) return "length";
   return calls ? "tool_calls" : "stop";
@@ -66,13 +45,14 @@ ordered_json UsageOf(const v1::Usage& usage) {
            {{"reasoning_tokens", usage.reasoning_tokens()}}}};
 }
 
-constexpr ChatShape kOpenAiChats = {
-    .field = "messages",
-    .prompt = "send it as prompt to /v1/completions, or to /translate",
-    .models = "/v1/models"};
-
 std::string Event(const ordered_json& data) {
   return ServerSentEvent("", ToJsonText(data));
+}
+
+// Null if the text did not end by a stop string or id.
+ordered_json StopOf(const v1::GenerateResponse::Done& done) {
+  if (done.has_stop()) return done.stop();
+  return done.has_stop_id() ? ordered_json(done.stop_id()) : ordered_json();
 }
 
 // A choice of the answer, as far as it has come.
@@ -81,13 +61,13 @@ struct Choice {
   OpenAiAnswer answer;  // of a chat
   std::vector<v1::TokenLogprobs> logprobs;
   v1::FinishReason reason = v1::FINISH_REASON_UNSPECIFIED;
+  ordered_json stop;  // StopOf
 };
 
 // A prompt that is a part of its answers (`echo`).
 struct Echo {
   std::string text;
-  std::optional<int32_t> first;             // token, with logprobs
-  std::vector<v1::TokenLogprobs> logprobs;  // of the others
+  std::optional<int32_t> first;  // token, with logprobs
 };
 
 // The state of a choice: the place of its next logprobs in its text, and
@@ -111,31 +91,25 @@ class CompletionCodec : public Codec {
         ignored_(environment.ignored_members) {}
 
   absl::Status Read(std::string_view body, Message* message) override {
-    TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
-    JsonFields fields(value, "");
     v1::GenerateRequest request;
-    ReadCompletionOptions(&fields, ignored_, &request, &options_);
-    WrittenBody written(body);
-    ReadOpenAiConstraint(&written, &fields, request.mutable_decoding(),
-                         &options_);
     std::vector<v1::Input> prompts;
     if (chat_) {
-      ReadChat(&written, &fields, ignored_, &request, &options_);
+      TRIVIUM_ASSIGN_OR_RETURN(
+          model_, ReadOpenAiChat(body, models_, ignored_, &request, &options_));
     } else {
-      prompts = ReadPrompts(&fields, &request, &options_);
+      TRIVIUM_ASSIGN_OR_RETURN(prompts, ReadTexts(body, &request));
     }
-    TRIVIUM_RETURN_IF_ERROR(fields.Done());
-    TRIVIUM_RETURN_IF_ERROR(FindModel(&request));
+    request.set_piece_usage(options_.chunk_usage);
     per_prompt_ = request.decoding().num_hypotheses();
     if (chat_) {
-      TRIVIUM_RETURN_IF_ERROR(SetOpenAiThinking(
-          options_.thinking, *model_->model, request.mutable_chat()));
       choices_.resize(per_prompt_);
+      prompt_logprobs_.resize(1);
       *static_cast<v1::GenerateRequest*>(message) = request;
     } else {
       TRIVIUM_RETURN_IF_ERROR(CheckPrompts(prompts.size(), request));
       if (options_.echo) TRIVIUM_RETURN_IF_ERROR(ReadEchoes(&prompts));
       choices_.resize(prompts.size() * per_prompt_);
+      prompt_logprobs_.resize(prompts.size());
       auto* const all = static_cast<internal::Completions*>(message);
       for (const v1::Input& input : prompts) {
         v1::GenerateRequest* const one = all->add_requests();
@@ -156,12 +130,15 @@ class CompletionCodec : public Codec {
     if (options_.stream) return ChunkOf(response);
     if (!kept_.Add(response)) return "";
     if (response.has_prompt()) {
-      auto& kept = echoes_.at(response.index() / per_prompt_).logprobs;
+      auto& kept = prompt_logprobs_.at(response.index() / per_prompt_);
       const auto& more = response.prompt().logprobs();
       kept.insert(kept.end(), more.begin(), more.end());
     }
     Choice& choice = choices_[response.index()];
-    if (response.has_done()) choice.reason = ReasonIn(response);
+    if (response.has_done()) {
+      choice.reason = ReasonIn(response);
+      choice.stop = StopOf(response.done());
+    }
     if (options_.prompt_only) return "";
     const v1::GenerateResponse::Piece& piece = response.piece();
     if (chat_) {
@@ -178,7 +155,8 @@ class CompletionCodec : public Codec {
     if (last != nullptr) Write(*last);
     const Ending told = kept_.Check(
         ending, "set stream, or ask for fewer tokens or alternatives");
-    if (!told.status.ok()) return OpenAiFailure(told, NamesOf(options_));
+    if (!told.status.ok())
+      return OpenAiFailure(told, CompletionNames(options_));
     ordered_json choices = ordered_json::array();
     for (size_t i = 0; i < choices_.size(); ++i) {
       choices.push_back(WholeChoice(i));
@@ -186,13 +164,16 @@ class CompletionCodec : public Codec {
     ordered_json answer = Head(chat_ ? "chat.completion" : "text_completion");
     answer["choices"] = choices;
     answer["usage"] = UsageOf(usage_);
+    if (options_.prompt_logprobs && chat_) {
+      answer["prompt_logprobs"] = PromptLogprobs(0);
+    }
     return {.body = ToJsonText(answer)};
   }
 
   std::string EndStream(const Ending& ending, const Message* last) override {
     std::string events = last != nullptr ? Write(*last) : "";
     if (!ending.status.ok()) {
-      return events + Event(OpenAiError(ending, NamesOf(options_)));
+      return events + Event(OpenAiError(ending, CompletionNames(options_)));
     }
     if (options_.include_usage) {
       ordered_json chunk = Head(ChunkName());
@@ -204,15 +185,21 @@ class CompletionCodec : public Codec {
   }
 
  private:
-  absl::Status FindModel(v1::GenerateRequest* request) {
-    if (chat_) {
-      TRIVIUM_ASSIGN_OR_RETURN(model_, FindChatModel(models_, request));
-      return CheckTakesChats(*model_, kOpenAiChats);
-    }
+  // Returns the prompts of a completion of texts, and finds its model.
+  absl::StatusOr<std::vector<v1::Input>> ReadTexts(
+      std::string_view body, v1::GenerateRequest* request) {
+    TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
+    JsonFields fields(value, "");
+    WrittenBody written(body);
+    ReadCompletionOptions(&fields, ignored_, request, &options_);
+    ReadOpenAiConstraint(&written, &fields, request->mutable_decoding(),
+                         &options_);
+    std::vector<v1::Input> prompts = ReadPrompts(&fields, request, &options_);
+    TRIVIUM_RETURN_IF_ERROR(fields.Done());
     TRIVIUM_ASSIGN_OR_RETURN(model_,
                              models_.FindFor(Rpc::kGenerate, request->model()));
     if (!options_.echo || model_->model->info().design == Design::kDecoder) {
-      return absl::OkStatus();
+      return prompts;
     }
     return InvalidField("echo",
                         fmt::format("is for models that continue a prompt, and "
@@ -253,6 +240,10 @@ class CompletionCodec : public Codec {
   // that of a prompt has what the prompt has.
   void BeginLogprobs() {
     progress_.resize(choices_.size());
+    if (options_.prompt_logprobs) {
+      prompt_logprobs_of_.emplace(model_->model->tokenizer(),
+                                  *options_.prompt_logprobs);
+    }
     if (!options_.logprobs) return;
     logprobs_.emplace(model_->model->tokenizer(), options_.top_logprobs);
     const bool has_source =
@@ -316,7 +307,16 @@ class CompletionCodec : public Codec {
     }
     out["logprobs"] = LogprobsOf(index, choice.logprobs);
     out["finish_reason"] = ReasonOf(choice.reason, choice.answer.calls());
+    if (!choice.stop.is_null()) out["stop_reason"] = choice.stop;
+    if (options_.prompt_logprobs && !chat_) {
+      out["prompt_logprobs"] = PromptLogprobs(index / per_prompt_);
+    }
     return out;
+  }
+
+  // In vLLM's shape.
+  ordered_json PromptLogprobs(size_t prompt) const {
+    return prompt_logprobs_of_->OfPrompt(prompt_logprobs_[prompt]);
   }
 
   // The reason in the last response of a choice.
@@ -350,11 +350,31 @@ class CompletionCodec : public Codec {
     out["finish_reason"] = nullptr;
     if (response.has_done()) {
       out["finish_reason"] = ReasonOf(ReasonIn(response), answer.calls());
+      ordered_json stop = StopOf(response.done());
+      if (!stop.is_null()) out["stop_reason"] = std::move(stop);
     }
     ordered_json chunk = Head(ChunkName());
     chunk["choices"] = ordered_json::array({out});
-    if (options_.include_usage) chunk["usage"] = nullptr;
+    if (options_.chunk_usage) {
+      chunk["usage"] = UsageUntil(response);
+    } else if (options_.include_usage) {
+      chunk["usage"] = nullptr;
+    }
     return Event(chunk);
+  }
+
+  // What a choice has used until this response.
+  ordered_json UsageUntil(const v1::GenerateResponse& response) const {
+    const v1::GenerateResponse::Done& done = response.done();
+    const v1::Usage& usage = response.piece().usage();
+    const uint32_t prompt =
+        response.has_done() ? done.source_token_count() : usage.prompt_tokens();
+    const uint32_t made = options_.prompt_only  ? 0
+                          : response.has_done() ? done.token_count()
+                                                : usage.new_tokens();
+    return {{"prompt_tokens", prompt},
+            {"completion_tokens", made},
+            {"total_tokens", prompt + made}};
   }
 
   ordered_json LogprobsOf(size_t index,
@@ -366,7 +386,7 @@ class CompletionCodec : public Codec {
       return logprobs_->OfText(std::nullopt, tokens, place);
     }
     const Echo& echo = echoes_[index / per_prompt_];
-    std::vector<v1::TokenLogprobs> all = echo.logprobs;
+    std::vector<v1::TokenLogprobs> all = prompt_logprobs_[index / per_prompt_];
     all.insert(all.end(), tokens.begin(), tokens.end());
     return logprobs_->OfText(echo.first, all, place);
   }
@@ -382,9 +402,12 @@ class CompletionCodec : public Codec {
   CompletionOptions options_;
   size_t per_prompt_ = 1;     // choices
   std::vector<Echo> echoes_;  // [prompts], with echo
+  // [prompts], each of its tokens but the first; with echo or prompt_logprobs.
+  std::vector<std::vector<v1::TokenLogprobs>> prompt_logprobs_;
   std::vector<Choice> choices_;
-  std::vector<Progress> progress_;          // [choices]
-  std::optional<OpenAiLogprobs> logprobs_;  // unset: nobody asked for them
+  std::vector<Progress> progress_;  // [choices]
+  // Unset: nobody asked for them.
+  std::optional<OpenAiLogprobs> logprobs_, prompt_logprobs_of_;
   v1::Usage usage_;
 };
 

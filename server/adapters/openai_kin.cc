@@ -45,10 +45,8 @@ const std::vector<Neutral>& NeutralOptions() {
       {"allowed_token_ids", {json::array()}},
       {"bad_words", {json::array()}},
       {"detokenize", {true}},
-      {"include_stop_str_in_output", {false}},
       {"length_penalty", {1}},
       {"logits_processors", {json::array()}},
-      {"prompt_logprobs", {0}},
       {"return_token_ids", {false}},
       {"return_tokens_as_token_ids", {false}},
       {"skip_special_tokens", {true}},
@@ -73,8 +71,8 @@ const std::vector<Neutral>& NeutralOptions() {
   return *kAll;
 }
 
-// The penalties of llama-server look at the last tokens, those here at all: -1
-// there.
+// The penalties of llama-server look at its last 64 tokens unless a request
+// says otherwise, those here at all.
 void ReadRepeats(JsonFields* fields, v1::DecodingOptions* decoding,
                  CompletionOptions* options) {
   options->repetition_name =
@@ -82,16 +80,8 @@ void ReadRepeats(JsonFields* fields, v1::DecodingOptions* decoding,
   if (const auto penalty = fields->Number(options->repetition_name)) {
     decoding->set_repetition_penalty(*penalty);
   }
-  const auto last = fields->Integer("repeat_last_n", -1, INT_MAX);
-  const bool any = (decoding->has_repetition_penalty() &&
-                    decoding->repetition_penalty() != 1) ||
-                   decoding->presence_penalty() != 0 ||
-                   decoding->frequency_penalty() != 0;
-  if (any && last.value_or(-1) != -1) {
-    fields->Fail("repeat_last_n",
-                 fmt::format("is {}, and penalties here look at all tokens; "
-                             "send -1, or leave it out",
-                             *last));
+  if (const auto last = fields->Integer("repeat_last_n", -1, INT_MAX)) {
+    SetPenaltyWindow(static_cast<int>(*last), decoding);
   }
 }
 
@@ -106,6 +96,9 @@ void ReadKinOptions(JsonFields* fields, IgnoredMembers* ignored,
   }
   if (const auto least = fields->Integer("min_tokens", 0, INT_MAX)) {
     decoding->set_min_new_tokens(static_cast<uint32_t>(*least));
+  }
+  if (const auto keep = fields->Bool("include_stop_str_in_output")) {
+    decoding->set_keep_stop(*keep);
   }
   if (const auto ignore = fields->Bool("ignore_eos")) {
     decoding->set_ignore_eos(*ignore);
@@ -135,6 +128,15 @@ void ReadKinOptions(JsonFields* fields, IgnoredMembers* ignored,
        "xtc_threshold", "dry_base", "dry_allowed_length", "dry_penalty_last_n",
        "dry_sequence_breakers", "dynatemp_exponent", "n_keep", "n_discard",
        "spaces_between_special_tokens", "guided_decoding_backend"});
+}
+
+void SetPenaltyWindow(int last, v1::DecodingOptions* decoding) {
+  if (last > 0) decoding->set_penalty_window(static_cast<uint32_t>(last));
+  if (last != 0) return;
+  // The model's folder may have a penalty of its own.
+  decoding->set_repetition_penalty(1);
+  decoding->clear_presence_penalty();
+  decoding->clear_frequency_penalty();
 }
 
 bool CutsPrompts(JsonFields* fields) {

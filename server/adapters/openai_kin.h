@@ -16,6 +16,9 @@ namespace trivium {
 // is repetition_penalty), and options at values that change nothing.
 void ReadKinOptions(JsonFields* fields, IgnoredMembers* ignored,
                     v1::GenerateRequest* request, CompletionOptions* options);
+// Sets how many of the last tokens penalties look at, as llama.cpp counts: -1
+// all, 0 none. Called after the penalties are set.
+void SetPenaltyWindow(int last, v1::DecodingOptions* decoding);
 // True if `truncate_prompt_tokens`, which is vLLM's, asks to cut what is too
 // long. Other numbers than -1, and 0 for none, are errors.
 bool CutsPrompts(JsonFields* fields);

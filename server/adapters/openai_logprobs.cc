@@ -90,6 +90,33 @@ ordered_json OpenAiLogprobs::OfText(std::optional<int32_t> first,
   return out;
 }
 
+ordered_json OpenAiLogprobs::OfPrompt(
+    std::span<const v1::TokenLogprobs> tokens) const {
+  ordered_json all = ordered_json::array({nullptr});
+  for (const v1::TokenLogprobs& token : tokens) {
+    int rank = 0;
+    for (int k = token.alternatives_size(); k > 0; --k) {
+      if (token.alternatives(k - 1).id() == token.token().id()) rank = k;
+    }
+    ordered_json entries = ordered_json::object();
+    entries[fmt::to_string(token.token().id())] =
+        PromptEntry(token.token(), rank);
+    for (int k = 0; k < Shown(token); ++k) {
+      const v1::TokenLogprob& one = token.alternatives(k);
+      entries[fmt::to_string(one.id())] = PromptEntry(one, k + 1);
+    }
+    all.push_back(std::move(entries));
+  }
+  return all;
+}
+
+ordered_json OpenAiLogprobs::PromptEntry(const v1::TokenLogprob& token,
+                                         int rank) const {
+  return {{"logprob", token.logprob()},
+          {"rank", rank == 0 ? ordered_json() : ordered_json(rank)},
+          {"decoded_token", TextOf(BytesOf(token).bytes, "")}};
+}
+
 TokenBytes::Bytes OpenAiLogprobs::BytesOf(const v1::TokenLogprob& token) const {
   if (!bytes_) return {token.piece()};
   return bytes_->Of(static_cast<int32_t>(token.id()));

@@ -13,7 +13,8 @@
 
 namespace trivium {
 
-// Writes log-probabilities in the two shapes of OpenAI's API. A token is the
+// Writes log-probabilities in the two shapes of OpenAI's API, and vLLM's shape
+// of a prompt's. A token is the
 // text that it adds (TokenBytes); bytes that form no characters are written as
 // \xE2\x82, in completions of texts after "bytes:".
 class OpenAiLogprobs {
@@ -37,7 +38,16 @@ class OpenAiLogprobs {
                                 std::span<const v1::TokenLogprobs> tokens,
                                 Place* place) const;
 
+  // vLLM's `prompt_logprobs`: of each token an object of ids, the token's own
+  // and those of its alternatives; null for the first, which has nothing before
+  // it. `tokens` are the others.
+  nlohmann::ordered_json OfPrompt(
+      std::span<const v1::TokenLogprobs> tokens) const;
+
  private:
+  // `rank` 0: not known, as the token is none of the best.
+  nlohmann::ordered_json PromptEntry(const v1::TokenLogprob& token,
+                                     int rank) const;
   TokenBytes::Bytes BytesOf(const v1::TokenLogprob& token) const;
   int Shown(const v1::TokenLogprobs& token) const;
   nlohmann::ordered_json ChatEntry(const v1::TokenLogprob& token) const;

@@ -73,7 +73,7 @@ void ReadFunction(const json& value, const std::string& path, JsonFields* call,
   if (out->name().empty()) function.Fail("name", "is empty; name the function");
   out->set_arguments(function.String("arguments").value_or(""));
   if (!out->arguments().empty() && !IsJsonObject(out->arguments())) {
-    function.Fail("arguments", "is not the text of a JSON object");
+    function.Fail("arguments", kNoArguments);
   }
   call->Keep(function.Done());
 }

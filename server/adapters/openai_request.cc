@@ -8,6 +8,9 @@
 #include <string>
 
 #include "absl/strings/numbers.h"
+#include "base/status.h"
+#include "server/adapters/chat_request.h"
+#include "server/adapters/json_body.h"
 #include "server/adapters/openai_constraint.h"
 #include "server/adapters/openai_kin.h"
 #include "server/adapters/openai_messages.h"
@@ -19,6 +22,10 @@ namespace {
 using nlohmann::json;
 
 constexpr int kMostTopLogprobs = 20;
+constexpr ChatShape kOpenAiChats = {
+    .field = "messages",
+    .prompt = "send it as prompt to /v1/completions, or to /translate",
+    .models = "/v1/models"};
 constexpr size_t kMostStops = 4;
 constexpr float kMostTemperature = 2;
 
@@ -91,6 +98,12 @@ void ReadStream(JsonFields* fields, CompletionOptions* options) {
   }
   JsonFields stream(*value, "stream_options.");
   options->include_usage = stream.Bool("include_usage").value_or(false);
+  // The name is vLLM's.
+  options->chunk_usage = stream.Bool("continuous_usage_stats").value_or(false);
+  if (options->chunk_usage && !options->include_usage) {
+    stream.Fail("continuous_usage_stats",
+                "needs include_usage: set it to true");
+  }
   stream.Only("include_obfuscation", {false}, kNotSupported);
   fields->Keep(stream.Done());
 }
@@ -101,6 +114,21 @@ void SetLogprobs(int alternatives, v1::GenerateRequest* request,
   options->top_logprobs = alternatives;
   request->mutable_decoding()->set_top_logprobs(
       static_cast<uint32_t>(std::max(1, alternatives)));
+}
+
+// vLLM's `prompt_logprobs`, which it gives with whole answers only.
+void ReadPromptLogprobs(JsonFields* fields, v1::GenerateRequest* request,
+                        CompletionOptions* options) {
+  const auto alternatives =
+      fields->Integer("prompt_logprobs", 0, kMostTopLogprobs);
+  if (!alternatives) return;
+  if (options->stream) {
+    fields->Fail("prompt_logprobs",
+                 "is for whole answers; leave it or stream out");
+  }
+  options->prompt_logprobs = static_cast<int>(*alternatives);
+  request->set_prompt_logprobs(std::max(request->prompt_logprobs(),
+                                        static_cast<uint32_t>(*alternatives)));
 }
 
 void ReadPrompt(const json& prompt, const std::string& field,
@@ -130,6 +158,35 @@ void ReadTemplateOptions(JsonFields* fields, v1::Chat* chat) {
   }
 }
 
+// Reads `messages` and the other options of chats alone. `written` is the
+// fields' object.
+void ReadChat(WrittenBody* written, JsonFields* fields, IgnoredMembers* ignored,
+              v1::GenerateRequest* request, CompletionOptions* options) {
+  ReadLimit(fields, {"max_tokens", "max_completion_tokens", "n_predict"},
+            request, options);
+  if (options->prompt_only) {
+    fields->Fail(options->max_tokens_name, "must be at least 1");
+  }
+  v1::Chat* const chat = request->mutable_chat();
+  chat->set_answer_parts(true);
+  ReadOpenAiMessages(fields, ignored, chat);
+  ReadOpenAiTools(written, fields, ignored, chat, &options->tool_names);
+  ReadTemplateOptions(fields, chat);
+  options->thinking = ReadOpenAiThinking(fields);
+  request->mutable_decoding()->set_sampling_defaults(
+      v1::SAMPLING_DEFAULTS_CHAT);
+  const auto alternatives =
+      fields->Integer("top_logprobs", 0, kMostTopLogprobs);
+  if (fields->Bool("logprobs").value_or(false)) {
+    SetLogprobs(static_cast<int>(alternatives.value_or(0)), request, options);
+  } else if (alternatives.value_or(0) > 0) {
+    fields->Fail("top_logprobs", "needs logprobs: set it to true");
+  }
+  ReadPromptLogprobs(fields, request, options);
+  ReadKinChatOptions(fields);
+  fields->Only("modalities", {json::array({"text"})}, kNotSupported);
+}
+
 }  // namespace
 
 void AddOptionNames(const CompletionOptions& options,
@@ -143,6 +200,32 @@ void AddOptionNames(const CompletionOptions& options,
                  {"decoding.repetition_penalty", options.repetition_name}});
   AddConstraintNames(options.constraint_name, names);
   names->push_back({"decoding.", ""});
+}
+
+std::vector<FieldName> CompletionNames(const CompletionOptions& options) {
+  std::vector<FieldName> names;
+  for (const auto& [field, name] : options.tool_names) {
+    names.push_back({field, name});
+  }
+  names.insert(names.end(),
+               {
+                   {"input.text", "prompt"},
+                   {"input", "prompt"},
+                   {"chat.variables", "chat_template_kwargs"},
+                   {"chat.tool_name", "tool_choice.function.name"},
+                   {"chat.answer_parts", "tools"},
+                   {"chat.max_thinking_tokens", options.thinking.budget_name},
+                   {"chat.", ""},
+                   {"chat", "messages"},
+               });
+  AddOptionNames(options, &names);
+  return names;
+}
+
+void RefuseChunkUsage(JsonFields* fields) {
+  fields->Fail("stream_options.continuous_usage_stats",
+               "is for completions; the usage is told at the end here; leave "
+               "it out");
 }
 
 void ReadLimit(JsonFields* fields, std::initializer_list<const char*> names,
@@ -210,6 +293,7 @@ std::vector<v1::Input> ReadPrompts(JsonFields* fields,
                    "leave stream and truncate out");
     }
   }
+  ReadPromptLogprobs(fields, request, options);
   fields->Only("suffix", {""}, kNotSupported);
   fields->Only("add_special_tokens", {true},
                "must be true: a model reads a text with its special tokens; "
@@ -231,30 +315,23 @@ std::vector<v1::Input> ReadPrompts(JsonFields* fields,
   return inputs;
 }
 
-void ReadChat(WrittenBody* written, JsonFields* fields, IgnoredMembers* ignored,
-              v1::GenerateRequest* request, CompletionOptions* options) {
-  ReadLimit(fields, {"max_tokens", "max_completion_tokens", "n_predict"},
-            request, options);
-  if (options->prompt_only) {
-    fields->Fail(options->max_tokens_name, "must be at least 1");
-  }
-  v1::Chat* const chat = request->mutable_chat();
-  chat->set_answer_parts(true);
-  ReadOpenAiMessages(fields, ignored, chat);
-  ReadOpenAiTools(written, fields, ignored, chat, &options->tool_names);
-  ReadTemplateOptions(fields, chat);
-  options->thinking = ReadOpenAiThinking(fields);
-  request->mutable_decoding()->set_sampling_defaults(
-      v1::SAMPLING_DEFAULTS_CHAT);
-  const auto alternatives =
-      fields->Integer("top_logprobs", 0, kMostTopLogprobs);
-  if (fields->Bool("logprobs").value_or(false)) {
-    SetLogprobs(static_cast<int>(alternatives.value_or(0)), request, options);
-  } else if (alternatives.value_or(0) > 0) {
-    fields->Fail("top_logprobs", "needs logprobs: set it to true");
-  }
-  ReadKinChatOptions(fields);
-  fields->Only("modalities", {json::array({"text"})}, kNotSupported);
+absl::StatusOr<ModelHandle> ReadOpenAiChat(
+    std::string_view body, const AllowedModels& models, IgnoredMembers* ignored,
+    v1::GenerateRequest* request, CompletionOptions* options,
+    const std::function<void(JsonFields*)>& read_more) {
+  TRIVIUM_ASSIGN_OR_RETURN(const json value, ReadJsonBody(body));
+  JsonFields fields(value, "");
+  WrittenBody written(body);
+  ReadCompletionOptions(&fields, ignored, request, options);
+  ReadOpenAiConstraint(&written, &fields, request->mutable_decoding(), options);
+  ReadChat(&written, &fields, ignored, request, options);
+  if (read_more) read_more(&fields);
+  TRIVIUM_RETURN_IF_ERROR(fields.Done());
+  TRIVIUM_ASSIGN_OR_RETURN(ModelHandle model, FindChatModel(models, request));
+  TRIVIUM_RETURN_IF_ERROR(CheckTakesChats(*model, kOpenAiChats));
+  TRIVIUM_RETURN_IF_ERROR(SetOpenAiThinking(options->thinking, *model->model,
+                                            request->mutable_chat()));
+  return model;
 }
 
 }  // namespace trivium

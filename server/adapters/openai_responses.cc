@@ -9,6 +9,7 @@
 
 #include "absl/time/time.h"
 #include "base/status.h"
+#include "internal/completions.pb.h"
 #include "server/adapters/answers.h"
 #include "server/adapters/chat_request.h"
 #include "server/adapters/json_body.h"
@@ -213,10 +214,10 @@ class ResponsesTokensCodec : public ResponsesFrame {
   }
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
     if (!ending.status.ok()) return Failure(ending);
-    const auto& usage = *static_cast<const v1::Usage*>(last);
-    return {.body = ToJsonText(
-                ordered_json{{"object", "response.input_tokens"},
-                             {"input_tokens", usage.prompt_tokens()}})};
+    const auto& prompt = *static_cast<const internal::Prompt*>(last);
+    return {.body =
+                ToJsonText(ordered_json{{"object", "response.input_tokens"},
+                                        {"input_tokens", prompt.ids_size()}})};
   }
 };
 

@@ -185,7 +185,7 @@ void ResponsesInput::ReadCall(JsonFields* item, const std::string& path) {
   const std::string name = item->String("name").value_or("");
   const std::string arguments = item->String("arguments").value_or("");
   if (!arguments.empty() && !IsJsonObject(arguments)) {
-    item->Fail("arguments", "is not the text of a JSON object");
+    item->Fail("arguments", kNoArguments);
   }
   v1::Chat::Message* message = OpenAssistant();
   if (message == nullptr) message = BeginAssistant(path);

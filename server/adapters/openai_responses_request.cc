@@ -92,6 +92,7 @@ class ResponsesReader {
   }
 
   void ReadLimits() {
+    if (out_->options.chunk_usage) RefuseChunkUsage(&fields_);
     ReadLimit(&fields_, {"max_output_tokens", "n_predict"}, request(),
               &out_->options);
     if (out_->options.prompt_only) {
@@ -267,7 +268,7 @@ class ResponsesReader {
   void ReadAllowedTools(JsonFields* choice) {
     ToolNames moved;
     KeepAllowedTools(
-        choice,
+        choice, tool_names_,
         [](JsonFields* tool) {
           tool->Require("type");
           tool->Only("type", {"function"}, "must be function");

@@ -5,7 +5,9 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "nlohmann/json.hpp"
 #include "server/adapters/chat_request.h"
@@ -18,8 +20,10 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-void CheckTool(const json& value, size_t i, IgnoredMembers* ignored,
-               JsonFields* fields) {
+// Returns the name of the tool.
+std::string CheckTool(const json& value, size_t i, IgnoredMembers* ignored,
+                      JsonFields* fields) {
+  std::string name;
   const std::string path = fmt::format("tools[{}]", i);
   JsonFields tool(value, path + ".");
   tool.Require("type");
@@ -34,9 +38,8 @@ void CheckTool(const json& value, size_t i, IgnoredMembers* ignored,
   if (const json* const in = tool.Value("function")) {
     JsonFields function(*in, path + ".function.");
     function.Require("name");
-    if (function.String("name") == "") {
-      function.Fail("name", "is empty; name the function");
-    }
+    name = function.String("name").value_or("");
+    if (name.empty()) function.Fail("name", "is empty; name the function");
     function.String("description");
     const json* const parameters = function.Value("parameters");
     if (parameters != nullptr && !parameters->is_object()) {
@@ -47,6 +50,7 @@ void CheckTool(const json& value, size_t i, IgnoredMembers* ignored,
   }
   tool.Ignore(kOpenAiShape, ignored, {"cache_control"});
   fields->Keep(tool.Done());
+  return name;
 }
 
 // Removes a member, and those that are null, which are like none.
@@ -114,8 +118,8 @@ void ReadChosenFunction(const json& value, JsonFields* fields, v1::Chat* chat) {
   chat->set_tool_name(name);
 }
 
-void ReadChoice(const json& choice, JsonFields* fields, v1::Chat* chat,
-                ToolNames* names) {
+void ReadChoice(const json& choice, std::span<const std::string> offered,
+                JsonFields* fields, v1::Chat* chat, ToolNames* names) {
   if (choice.is_string()) {
     return ReadChoiceName(choice.get<std::string>(), fields, chat);
   }
@@ -127,7 +131,7 @@ void ReadChoice(const json& choice, JsonFields* fields, v1::Chat* chat,
   in.Require("allowed_tools");
   if (const json* const allowed = in.Value("allowed_tools")) {
     JsonFields members(*allowed, "tool_choice.allowed_tools.");
-    KeepAllowedTools(&members, ReadFunctionName, chat, names);
+    KeepAllowedTools(&members, offered, ReadFunctionName, chat, names);
     in.Keep(members.Done());
   }
   fields->Keep(in.Done());
@@ -135,7 +139,7 @@ void ReadChoice(const json& choice, JsonFields* fields, v1::Chat* chat,
 
 }  // namespace
 
-void KeepAllowedTools(JsonFields* allowed,
+void KeepAllowedTools(JsonFields* allowed, std::span<const std::string> offered,
                       const std::function<std::string(JsonFields*)>& read_name,
                       v1::Chat* chat, ToolNames* names) {
   allowed->Require("mode");
@@ -149,9 +153,9 @@ void KeepAllowedTools(JsonFields* allowed,
   if (!tools->is_array() || tools->empty()) {
     return allowed->Fail("tools", "must be a list of at least one function");
   }
-  std::map<std::string, int> offered;
-  for (int i = 0; i < chat->tools_size(); ++i) {
-    offered.emplace(json::parse(chat->tools(i))["function"]["name"], i);
+  std::map<std::string_view, int> places;
+  for (size_t i = 0; i < offered.size(); ++i) {
+    places.emplace(offered[i], static_cast<int>(i));
   }
   std::set<int> kept;
   for (size_t i = 0; i < tools->size() && allowed->ok(); ++i) {
@@ -160,8 +164,8 @@ void KeepAllowedTools(JsonFields* allowed,
     const std::string name = read_name(&tool);
     allowed->Keep(tool.Done());
     if (!allowed->ok()) return;
-    const auto found = offered.find(name);
-    if (found == offered.end()) {
+    const auto found = places.find(name);
+    if (found == places.end()) {
       return allowed->Fail(path, fmt::format("is '{}', which none of the tools "
                                              "is called",
                                              Shorten(name)));
@@ -180,15 +184,16 @@ void KeepAllowedTools(JsonFields* allowed,
 void ReadOpenAiTools(WrittenBody* written, JsonFields* fields,
                      IgnoredMembers* ignored, v1::Chat* chat,
                      ToolNames* names) {
+  std::vector<std::string> offered;
   if (const json* const tools = fields->Value("tools")) {
     if (!tools->is_array()) return fields->Fail("tools", "must be a list");
     for (size_t i = 0; i < tools->size() && fields->ok(); ++i) {
-      CheckTool((*tools)[i], i, ignored, fields);
+      offered.push_back(CheckTool((*tools)[i], i, ignored, fields));
     }
     if (fields->ok() && !tools->empty()) AddTools(written->At("/tools"), chat);
   }
   if (const json* const choice = fields->Value("tool_choice")) {
-    ReadChoice(*choice, fields, chat, names);
+    ReadChoice(*choice, offered, fields, chat, names);
   }
   const auto parallel = fields->Bool("parallel_tool_calls");
   if (chat->tools().empty()) {

@@ -2,6 +2,7 @@
 #define TRIVIUM_SERVER_ADAPTERS_OPENAI_TOOLS_H_
 
 #include <functional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,8 +27,9 @@ void ReadOpenAiTools(WrittenBody* written, JsonFields* fields,
 
 // Reads `mode` and `tools` of a tool_choice of type allowed_tools, and removes
 // the chat's other tools: the model sees only those that it may call.
-// `read_name` reads the name of a function in the list.
-void KeepAllowedTools(JsonFields* allowed,
+// `offered` are the names of the chat's tools; `read_name` reads the name of a
+// function in the list.
+void KeepAllowedTools(JsonFields* allowed, std::span<const std::string> offered,
                       const std::function<std::string(JsonFields*)>& read_name,
                       v1::Chat* chat, ToolNames* names);
 

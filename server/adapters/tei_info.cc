@@ -1,4 +1,4 @@
-// TEI's page about the model.
+// TEI's page about the model, and TGI's of a server whose models only generate.
 #include <string>
 #include <utility>
 
@@ -28,7 +28,12 @@ class TeiInfoCodec : public Codec {
       const ModelHandle model = models_.FirstFor(rpc);
       if (model == nullptr) continue;
       static_cast<v1::GetModelRequest*>(message)->set_name(model->name);
-      break;
+      return absl::OkStatus();
+    }
+    const ModelHandle model = models_.FirstFor(Rpc::kGenerate);
+    generates_ = model != nullptr;
+    if (generates_) {
+      static_cast<v1::GetModelRequest*>(message)->set_name(model->name);
     }
     return absl::OkStatus();
   }
@@ -37,25 +42,46 @@ class TeiInfoCodec : public Codec {
   HttpAnswer Finish(const Ending& ending, const Message* last) override {
     if (!ending.status.ok()) return TeiFailure(ending);
     const auto& model = *static_cast<const v1::Model*>(last);
-    return {.body = ToJsonText(ordered_json{
-                {"model_id", model.name()},
-                {"model_sha", model.revision()},
-                {"model_dtype", DtypeOf(model.precision())},
-                {"served_model_name", model.name()},
-                {"model_type", TypeOf(model)},
-                {"max_concurrent_requests", environment_.max_connections},
-                {"max_input_length", model.limits().max_source_tokens()},
-                {"max_batch_tokens", environment_.max_waiting_tokens},
-                {"max_batch_requests", nullptr},
-                {"max_client_batch_size", model.limits().max_inputs()},
-                {"auto_truncate", true},
-                {"tokenization_workers", environment_.tokenizing->threads()},
-                {"version", kVersion},
-                {"sha", nullptr},
-                {"docker_label", nullptr}})};
+    ordered_json info = {
+        {"model_id", model.name()},
+        {"model_sha", model.revision()},
+        {"model_dtype", DtypeOf(model.precision())},
+        {"max_concurrent_requests", environment_.max_connections}};
+    info.update(generates_ ? GeneratorOf(model) : EncoderOf(model));
+    info.update(
+        {{"version", kVersion}, {"sha", nullptr}, {"docker_label", nullptr}});
+    return {.body = ToJsonText(info)};
   }
 
  private:
+  // What TEI tells of a model, and what TGI does.
+  ordered_json EncoderOf(const v1::Model& model) const {
+    return {{"served_model_name", model.name()},
+            {"model_type", TypeOf(model)},
+            {"max_input_length", model.limits().max_source_tokens()},
+            {"max_batch_tokens", environment_.max_waiting_tokens},
+            {"max_batch_requests", nullptr},
+            {"max_client_batch_size", model.limits().max_inputs()},
+            {"auto_truncate", true},
+            {"tokenization_workers", environment_.tokenizing->threads()}};
+  }
+  ordered_json GeneratorOf(const v1::Model& model) const {
+    const v1::Limits& limits = model.limits();
+    // A decoder's new tokens need a place behind the prompt.
+    const bool decoder = model.design() == v1::DESIGN_DECODER;
+    return {{"model_device_type", "cpu"},
+            {"model_pipeline_tag",
+             decoder ? "text-generation" : "text2text-generation"},
+            {"max_best_of", 1},
+            {"max_stop_sequences", limits.max_stop_strings()},
+            {"max_input_tokens", decoder ? limits.max_target_tokens() - 1
+                                         : limits.max_source_tokens()},
+            {"max_total_tokens", limits.max_target_tokens()},
+            {"validation_workers", environment_.tokenizing->threads()},
+            {"max_client_batch_size", 1},
+            {"router", "trivium"}};
+  }
+
   static const char* DtypeOf(v1::Precision precision) {
     switch (precision) {
       case v1::PRECISION_BF16:
@@ -109,6 +135,7 @@ class TeiInfoCodec : public Codec {
 
   const Environment& environment_;
   const AllowedModels models_;
+  bool generates_ = false;  // and does nothing else; after Read
 };
 
 }  // namespace

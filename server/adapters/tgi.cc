@@ -75,6 +75,7 @@ class TgiParameters {
     }
     for (std::string& stop : in_->Strings("stop")) {
       decoding_->add_stop(std::move(stop));
+      decoding_->set_keep_stop(true);  // as TGI's answers do
     }
     ReadGrammar();
     in_->Only("best_of", {1}, kNotSupported);

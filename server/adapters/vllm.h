@@ -19,6 +19,11 @@ NewCodec NewVllmClassifyCodec;
 // (llama-server).
 NewCodec NewVllmTokenizeCodec;
 NewCodec NewLlamaTokenizeCodec;
+// POST /tokenize with `messages`: makes ids of the prompt of a chat, and POST
+// /apply-template, which is llama-server's, makes its text. The bodies are
+// those of /v1/chat/completions (MakePrompt).
+NewCodec NewVllmChatTokensCodec;
+NewCodec NewLlamaTemplateCodec;
 // POST /detokenize: makes a text of ids, `tokens`. The answer has it under the
 // names of both servers.
 NewCodec NewVllmDetokenizeCodec;

@@ -1,12 +1,16 @@
-// Tokens of texts and texts of tokens, in the shapes of vLLM and llama-server.
+// Tokens of texts and of chats, and texts of both, in the shapes of vLLM and
+// llama-server.
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/status.h"
+#include "internal/completions.pb.h"
 #include "server/adapters/json_body.h"
 #include "server/adapters/json_fields.h"
 #include "server/adapters/openai.h"
+#include "server/adapters/openai_request.h"
 #include "server/adapters/vllm.h"
 #include "server/calls/allowed_models.h"
 #include "trivium/v1/inference.pb.h"
@@ -87,6 +91,82 @@ class VllmTokenizeCodec final : public TokensCodec {
   int64_t most_tokens_ = 0;
 };
 
+// The prompt of a chat, which nobody answers.
+class ChatPromptCodec : public Codec {
+ public:
+  ChatPromptCodec(const Environment& environment, const RequestHead& head)
+      : models_(environment.models, head.grant),
+        ignored_(environment.ignored_members) {}
+
+  absl::Status Read(std::string_view body, Message* message) final {
+    TRIVIUM_ASSIGN_OR_RETURN(
+        model_,
+        ReadOpenAiChat(body, models_, ignored_,
+                       static_cast<v1::GenerateRequest*>(message), &options_,
+                       [this](JsonFields* fields) { ReadMore(fields); }));
+    return absl::OkStatus();
+  }
+
+  HttpAnswer Finish(const Ending& ending, const Message* last) final {
+    if (!ending.status.ok()) {
+      return OpenAiFailure(ending, CompletionNames(options_));
+    }
+    return {.body = ToJsonText(
+                AnswerOf(*static_cast<const internal::Prompt*>(last)))};
+  }
+
+ protected:
+  virtual void ReadMore(JsonFields* fields) {}
+  virtual ordered_json AnswerOf(const internal::Prompt& prompt) const = 0;
+
+  const Model& model() const { return *model_->model; }  // after Read
+
+ private:
+  const AllowedModels models_;
+  IgnoredMembers* const ignored_;
+  ModelHandle model_;
+  CompletionOptions options_;
+};
+
+class VllmChatTokensCodec final : public ChatPromptCodec {
+ public:
+  using ChatPromptCodec::ChatPromptCodec;
+
+ private:
+  void ReadMore(JsonFields* fields) override {
+    spell_ = fields->Bool("return_token_strs").value_or(false);
+  }
+
+  ordered_json AnswerOf(const internal::Prompt& prompt) const override {
+    ordered_json pieces = ordered_json::array();
+    for (const uint32_t id : prompt.ids()) {
+      if (!spell_) break;
+      pieces.push_back(model().tokenizer()->IdToPiece(static_cast<int32_t>(id),
+                                                      TextSide::kTarget));
+    }
+    ordered_json answer = {
+        {"count", prompt.ids_size()},
+        {"max_model_len", model().info().max_target_tokens},
+        {"tokens",
+         std::vector<uint32_t>(prompt.ids().begin(), prompt.ids().end())},
+        {"token_strs", nullptr}};
+    if (spell_) answer["token_strs"] = std::move(pieces);
+    return answer;
+  }
+
+  bool spell_ = false;
+};
+
+class LlamaTemplateCodec final : public ChatPromptCodec {
+ public:
+  using ChatPromptCodec::ChatPromptCodec;
+
+ private:
+  ordered_json AnswerOf(const internal::Prompt& prompt) const override {
+    return {{"prompt", prompt.text()}};
+  }
+};
+
 class LlamaTokenizeCodec final : public TokensCodec {
  public:
   LlamaTokenizeCodec() : TokensCodec("content") {}
@@ -153,6 +233,14 @@ class VllmDetokenizeCodec final : public TokensCodec {
 std::unique_ptr<Codec> NewVllmTokenizeCodec(const Environment& environment,
                                             const RequestHead& head) {
   return std::make_unique<VllmTokenizeCodec>(environment, head);
+}
+std::unique_ptr<Codec> NewVllmChatTokensCodec(const Environment& environment,
+                                              const RequestHead& head) {
+  return std::make_unique<VllmChatTokensCodec>(environment, head);
+}
+std::unique_ptr<Codec> NewLlamaTemplateCodec(const Environment& environment,
+                                             const RequestHead& head) {
+  return std::make_unique<LlamaTemplateCodec>(environment, head);
 }
 std::unique_ptr<Codec> NewLlamaTokenizeCodec(const Environment&,
                                              const RequestHead&) {

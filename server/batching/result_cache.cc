@@ -49,19 +49,20 @@ void AddOptions(const DecodingOptions& options, KeyWriter* writer) {
   const auto& [beam_size, sample, hypotheses, length_penalty, early_stopping,
                max_new_tokens, min_new_tokens, temperature, top_k, top_p, min_p,
                typical_p, seed, repetition_penalty, no_repeat_ngram_size,
-               frequency_penalty, presence_penalty, logit_bias, end_ids,
-               stop_ids, banned_sequences, suppressed_ids, first_suppressed_ids,
-               forced_first_id, forced_last_id, end_growth_start, end_growth,
-               renormalize_logits, source_ids, source_ngram_size, source_bonus,
-               required, word_pieces, constraint, thoughts, stop_repetition,
-               top_logprobs, trace] = options;
+               frequency_penalty, presence_penalty, penalty_window, logit_bias,
+               end_ids, stop_ids, banned_sequences, suppressed_ids,
+               first_suppressed_ids, forced_first_id, forced_last_id,
+               end_growth_start, end_growth, renormalize_logits, source_ids,
+               source_ngram_size, source_bonus, required, word_pieces,
+               constraint, thoughts, stop_repetition, top_logprobs, trace] =
+      options;
   writer->AddAll(
       beam_size, sample, hypotheses, length_penalty, early_stopping,
       max_new_tokens, min_new_tokens, repetition_penalty, no_repeat_ngram_size,
-      frequency_penalty, presence_penalty, end_ids, stop_ids, banned_sequences,
-      suppressed_ids, first_suppressed_ids, forced_first_id, forced_last_id,
-      end_growth_start, end_growth, renormalize_logits, source_ngram_size,
-      source_bonus, stop_repetition, top_logprobs);
+      frequency_penalty, presence_penalty, penalty_window, end_ids, stop_ids,
+      banned_sequences, suppressed_ids, first_suppressed_ids, forced_first_id,
+      forced_last_id, end_growth_start, end_growth, renormalize_logits,
+      source_ngram_size, source_bonus, stop_repetition, top_logprobs);
   writer->Add(logit_bias.size());
   for (const auto& [id, bias] : logit_bias) writer->AddAll(id, bias);
   writer->Add(required.size());

@@ -41,8 +41,9 @@ absl::Status Generation::Open(Transport* transport) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Request> Generation::Prepare() {
+absl::StatusOr<Request> Generation::Prepare(std::string* prompt_text) {
   ChatPrompt chat;
+  chat.text = prompt_text;
   const Clock& clock = *call_->environment().clock;
   TRIVIUM_ASSIGN_OR_RETURN(
       input_,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -34,8 +35,9 @@ class Generation {
   // The request's field that has the input.
   const char* field() const { return job_.field(); }
   // Returns the request for the batcher, without an observer. If blank(), the
-  // model has nothing to do.
-  absl::StatusOr<Request> Prepare();
+  // model has nothing to do. `prompt_text`, unless null, becomes the text that
+  // the template makes of a chat.
+  absl::StatusOr<Request> Prepare(std::string* prompt_text = nullptr);
   bool blank() const { return input_.blank; }
   // After Prepare: about how many bytes the answer has that are not text.
   int64_t response_bytes() const { return response_bytes_; }

@@ -279,6 +279,8 @@ TEST_F(CommandsTest, WritesFlagsIntoTheRequest) {
        "-1",
        "--presence-penalty",
        "2",
+       "--penalty-window",
+       "64",
        "--logit-bias",
        "17=-2.5",
        "--ignore-eos",
@@ -325,7 +327,7 @@ TEST_F(CommandsTest, WritesFlagsIntoTheRequest) {
       "forced_last_id: 9 top_logprobs: 5 min_p: 0.25 typical_p: 0.5 "
       "frequency_penalty: -1 presence_penalty: 2 "
       "logit_bias { key: 17 value: -2.5 } ignore_eos: true stop_ids: 5 "
-      "stop_ids: 6 } source_language: \"en\" "
+      "stop_ids: 6 penalty_window: 64 } source_language: \"en\" "
       "target_language: \"de\" truncate: true tokens: false");
   Run({"encode", "--pooling", "cls", "--no-normalize", "--token-vectors",
        "--attention-layer", "1", "--attention-layer", "2", "--hidden-layer",

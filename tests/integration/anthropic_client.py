@@ -6,6 +6,7 @@ anthropic_client.py SERVER MODEL PACKAGES: see begin() of chat_server.py.
 import json
 import os
 import sys
+import typing
 import unittest
 
 import chat_server
@@ -113,7 +114,7 @@ class AnthropicClientTest(chat_server.ServerTest):
     def test_an_answer_is_continued(self):
         whole = self.create(max_tokens=40).content[0].text
         stop = whole[10:14]
-        begin = self.create(max_tokens=40, stop_sequences=[stop])
+        begin = self.create(max_tokens=40, stop_sequences=["none of it", stop])
         self.assertEqual(begin.stop_reason, "stop_sequence")
         self.assertEqual(begin.stop_sequence, stop)
         self.assertTrue(whole.startswith(begin.content[0].text))
@@ -167,6 +168,29 @@ class AnthropicClientTest(chat_server.ServerTest):
             self.assertEqual(call.name, "weather")
             self.assertIn(call.input["city"], ["Paris", "Bern", "Oslo"])
             self.assertIn(call.input["days"], range(1, 15))
+
+    def test_the_clients_own_loop(self):
+        cities = []
+
+        @anthropic.beta_tool
+        def weather(city: typing.Literal["Bern", "Oslo"]) -> str:
+            """Tells the weather.
+
+            Args:
+                city: Where it is.
+            """
+            cities.append(city)
+            return "It rains."
+
+        runner = self.client.beta.messages.tool_runner(
+            model="plain", max_tokens=300, messages=HELLO, tools=[weather],
+            tool_choice={"type": "tool", "name": "weather",
+                         "disable_parallel_tool_use": True},
+            extra_body=GREEDY, max_iterations=2)
+        reasons = [message.stop_reason for message in runner]
+        self.assertEqual(reasons[0], "tool_use")
+        self.assertEqual(len(reasons), 2)
+        self.assertIn(cities[0], ("Bern", "Oslo"))
 
     def test_a_tool_is_chosen(self):
         for name in ("weather", "time"):

@@ -2,6 +2,7 @@
 // options at values that change nothing, other names of options and paths, and
 // requests for which one of several models is meant.
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -108,9 +109,14 @@ TEST_F(KinShapesTest, OtherNamesOfOptionsAreTheSameOptions) {
   EXPECT_EQ(TextOf(Post("/v1/chat/completions", body)), TextOf(expected));
   body["max_tokens"] = 6;
   EXPECT_THAT(ErrorOf("/v1/chat/completions", body), ErrorAt("n_predict"));
-  EXPECT_THAT(ErrorOf("/v1/chat/completions",
-                      Chat({{"repeat_penalty", 1.3}, {"repeat_last_n", 64}})),
-              ErrorAt("repeat_last_n"));
+  // A window of more tokens than there are changes nothing, one of none is no
+  // penalty.
+  body = Chat({{"repeat_penalty", 1.3}, {"max_tokens", 6}});
+  body["repeat_last_n"] = 1000;
+  EXPECT_EQ(TextOf(Post("/v1/chat/completions", body)), TextOf(expected));
+  body["repeat_last_n"] = 0;
+  EXPECT_EQ(TextOf(Post("/v1/chat/completions", body)),
+            TextOf(Post("/v1/chat/completions", Chat({{"max_tokens", 6}}))));
   const json least = Post("/v1/completions", {{"model", "chat"},
                                               {"prompt", "Hello"},
                                               {"temperature", 0},
@@ -154,6 +160,84 @@ TEST_F(KinShapesTest, ShapesOfPromptsAgree) {
   const json stopped = Post("/v1/completions", body);
   EXPECT_EQ(stopped["choices"][0]["finish_reason"], "stop");
   EXPECT_LE(stopped["usage"]["completion_tokens"], 3);
+}
+
+// A stop string ends before it, or with it where the request or the shape says
+// so; each shape tells which.
+TEST_F(KinShapesTest, TellsWhichStopStringEndedAText) {
+  json body = {{"model", "chat"},
+               {"prompt", "Hello"},
+               {"temperature", 0},
+               {"max_tokens", 24}};
+  const std::string whole = Post("/v1/completions", body)["choices"][0]["text"];
+  // A character that is whole whatever comes before it, and not the first.
+  const auto found = static_cast<size_t>(
+      std::find_if(
+          whole.begin(), whole.end(),
+          [&](char c) { return c > ' ' && c < '\x7f' && c != whole.front(); }) -
+      whole.begin());
+  ASSERT_LT(found, whole.size()) << whole;
+  const std::string stop = whole.substr(found, 1);
+  body["stop"] = {"none of it", stop};
+  const json cut = Post("/v1/completions", body)["choices"][0];
+  EXPECT_EQ(cut["text"], whole.substr(0, found));
+  EXPECT_EQ(cut["stop_reason"], stop);
+  body["include_stop_str_in_output"] = true;
+  const json kept = Post("/v1/completions", body)["choices"][0];
+  EXPECT_EQ(kept["text"], whole.substr(0, found + stop.size()));
+  EXPECT_EQ(kept["stop_reason"], stop);
+  const json llama = Post("/completion", {{"model", "chat"},
+                                          {"prompt", "Hello"},
+                                          {"temperature", 0},
+                                          {"stop", {stop}}});
+  EXPECT_EQ(llama["content"], cut["text"]);
+  EXPECT_EQ(llama["stopping_word"], stop);
+  const json tgi =
+      Post("/generate",
+           {{"model", "chat"},
+            {"inputs", "Hello"},
+            {"parameters", {{"max_new_tokens", 24}, {"stop", {stop}}}}});
+  EXPECT_EQ(tgi["generated_text"], kept["text"]);
+}
+
+TEST_F(KinShapesTest, LogprobsOfAPromptAreThoseOfItsEcho) {
+  json body = {{"model", "chat"}, {"prompt", "Hello you"}, {"temperature", 0},
+               {"max_tokens", 1}, {"logprobs", 0},         {"echo", true}};
+  const json echo = Post("/v1/completions", body)["choices"][0]["logprobs"];
+  body.erase("echo");
+  body.erase("logprobs");
+  body["prompt_logprobs"] = 2;
+  const json prompt =
+      Post("/v1/completions", body)["choices"][0]["prompt_logprobs"];
+  ASSERT_GE(prompt.size(), 2u);
+  EXPECT_EQ(prompt[0], nullptr);
+  for (size_t i = 1; i < prompt.size(); ++i) {
+    bool found = false;
+    for (const json& token : prompt[i]) {
+      found |= token["logprob"] == echo["token_logprobs"][i];
+    }
+    EXPECT_TRUE(found) << prompt[i] << echo["token_logprobs"][i];
+  }
+  const json chat =
+      Post("/v1/chat/completions", Chat({{"prompt_logprobs", 0}}));
+  EXPECT_EQ(chat["prompt_logprobs"].size(), chat["usage"]["prompt_tokens"]);
+}
+
+TEST_F(KinShapesTest, PromptsOfChatsAreThoseThatAreAnswered) {
+  const json chat = Chat(json::object());
+  const int count =
+      Post("/v1/chat/completions", chat)["usage"]["prompt_tokens"];
+  const std::string text = Post("/apply-template", chat)["prompt"];
+  EXPECT_THAT(text, HasSubstr("Hello"));
+  json asked = chat;
+  asked["return_token_strs"] = true;
+  const json tokens = Post("/tokenize", asked);
+  EXPECT_EQ(tokens["count"], count);
+  EXPECT_EQ(tokens["tokens"].size(), static_cast<size_t>(count));
+  EXPECT_EQ(tokens["token_strs"].size(), static_cast<size_t>(count));
+  asked = chat;
+  asked["messages"] = json::array();
+  EXPECT_THAT(ErrorOf("/apply-template", asked), ErrorAt("messages"));
 }
 
 TEST_F(KinShapesTest, TokensAreThoseOfTei) {

@@ -96,6 +96,7 @@ class GenerateArguments(TruncationArguments, total=False):
     decoder_attention: Selection
     # The numbers are in done[0].head_trace.
     head_trace: Head
+    piece_usage: bool  # tell the tokens that were used so far with each piece
 
 
 class ChatArguments(GenerateArguments, total=False):

@@ -319,6 +319,9 @@ absl::StatusOr<PreparedInput> ConvertChat(const v1::Chat& in,
   prompt->chat_template = chat;
   prompt->variables = variables;
   prompt->end = EndOf(*prompt_texts);
+  if (prompt->text != nullptr) {
+    for (const PromptText& part : *prompt_texts) *prompt->text += part.text;
+  }
   EncodeOptions encode;
   encode.most_tokens = most;
   encode.check_alive = options.check_alive;

@@ -121,6 +121,7 @@ struct ChatPrompt {
   const ChatTemplate* chat_template = nullptr;  // the model's
   std::string variables;                        // of the template, as JSON
   std::string end;  // the prompt's last bytes, as far as one author wrote them
+  std::string* text = nullptr;  // unless null, becomes the whole prompt
 };
 
 // The request's tools as a JSON list, as far as the answer may call any; empty

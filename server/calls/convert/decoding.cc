@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 
 #include "base/random_bits.h"
@@ -202,6 +203,8 @@ void ReadRules(const v1::DecodingOptions& in, int vocabulary,
   reader->Number("presence_penalty", in.has_presence_penalty(),
                  in.presence_penalty(), -kMaxCountPenalty, kMaxCountPenalty,
                  true, &out->presence_penalty);
+  reader->Integer("penalty_window", in.has_penalty_window(),
+                  in.penalty_window(), 0, INT_MAX, &out->penalty_window);
   ReadBias(in, vocabulary, reader, out);
   ReadEnds(in, vocabulary, reader, out);
   int banned_ids = 0;
@@ -234,6 +237,7 @@ void ReadRules(const v1::DecodingOptions& in, int vocabulary,
 absl::Status ReadStop(const v1::DecodingOptions& in, const std::string& path,
                       const Model& model, const RequestLimits& limits,
                       CallDecoding* out) {
+  out->keep_stop = in.keep_stop();
   if (in.stop().empty()) return absl::OkStatus();
   if (model.tokenizer() == nullptr) {
     return absl::FailedPreconditionError(

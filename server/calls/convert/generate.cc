@@ -99,6 +99,7 @@ absl::StatusOr<GenerateJob> ReadGenerate(const v1::GenerateRequest& in,
   options.check_alive = std::move(check_alive);
   // Without a tokenizer, the ids are the answer.
   job.show_ids = in.tokens() || model.tokenizer() == nullptr;
+  job.piece_usage = in.piece_usage();
   return job;
 }
 

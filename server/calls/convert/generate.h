@@ -25,6 +25,7 @@ struct GenerateJob {
   bool chat = false;      // the input is a chat
   bool parts = false;     // its answer is returned in parts
   bool show_ids = false;  // of new tokens
+  bool piece_usage = false;
   std::string salt;
   std::optional<int> prompt_logprobs;  // alternatives of each prompt token
   std::optional<MapSelection> attention;

@@ -76,22 +76,29 @@ GenerateMessages::GenerateMessages(const GenerateJob& job,
                      : std::span<const int32_t>();
   const bool joining =
       parts != nullptr ? parts->held : job.decoding.constraint.has_value();
-  std::vector<int32_t> stop_ids = job.decoding.options.stop_ids;
+  std::vector<int32_t> hidden_ids;
+  if (!job.decoding.keep_stop) hidden_ids = job.decoding.options.stop_ids;
   if (joining || parts != nullptr) {
     // In some folders an end token has a text, which is none of the answer's.
     const std::vector<int32_t>& end_ids = job.decoding.options.end_ids;
-    stop_ids.insert(stop_ids.end(), end_ids.begin(), end_ids.end());
+    hidden_ids.insert(hidden_ids.end(), end_ids.begin(), end_ids.end());
   }
   for (int i = 0; i < job.hypotheses(); ++i) {
     texts_.emplace_back(job.options.model->tokenizer(), prompt, joining,
-                        job.decoding.stop, stop_ids,
+                        job.decoding.stop, job.decoding.keep_stop, hidden_ids,
                         parts != nullptr ? &parts->written : nullptr);
     if (parts != nullptr) readers_.push_back(parts->NewReader());
   }
 }
 
-void GenerateMessages::DropEmptyPiece() {
+void GenerateMessages::EndPieces(int index, size_t first) {
   if (messages_.back()->piece().ByteSizeLong() == 0) messages_.pop_back();
+  if (!job_.piece_usage) return;
+  for (size_t i = first; i < messages_.size(); ++i) {
+    v1::Usage* const usage = messages_[i]->mutable_piece()->mutable_usage();
+    usage->set_prompt_tokens(PromptTokens());
+    usage->set_new_tokens(static_cast<uint32_t>(texts_[index].count()));
+  }
 }
 
 v1::GenerateResponse* GenerateMessages::AddMessage(int index) {
@@ -125,6 +132,7 @@ void GenerateMessages::AddTokens(int index, const TokenRun& tokens) {
   for (size_t begin = 0; begin < tokens.size(); begin += kMaxTokensPerPiece) {
     const TokenRun some =
         tokens.Part(begin, std::min(tokens.size() - begin, kMaxTokensPerPiece));
+    const size_t first = messages_.size();
     Piece* piece = AddMessage(index)->mutable_piece();
     if (job_.show_ids) {
       piece->mutable_ids()->Add(some.ids.begin(), some.ids.end());
@@ -142,7 +150,7 @@ void GenerateMessages::AddTokens(int index, const TokenRun& tokens) {
         if (readers_[index]->thinking()) ++reasoning_tokens_;
       }
     }
-    DropEmptyPiece();
+    EndPieces(index, first);
   }
 }
 
@@ -171,10 +179,11 @@ void GenerateMessages::AddEnd(RequestResult result, const CallTimings& timings,
     const TokenRun whole = {hypothesis.ids, hypothesis.logprobs,
                             hypothesis.top_logprobs};
     AddTokens(index, whole.Part(said, whole.size() - said));
+    const size_t first = messages_.size();
     AddMessage(index);
     AddText(index, texts_[i].Finish());
     if (!readers_.empty()) AddDeltas(index, readers_[i]->Finish());
-    DropEmptyPiece();
+    EndPieces(index, first);
     done = AddDone(index, hypothesis,
                    i < result.decoder_attention.size()
                        ? &result.decoder_attention[i]
@@ -220,6 +229,13 @@ v1::GenerateResponse::Done* GenerateMessages::AddDone(
     int index, const Hypothesis& hypothesis, const AttentionMap* map) {
   v1::GenerateResponse::Done* done = AddMessage(index)->mutable_done();
   done->set_finish_reason(ConvertFinishReason(hypothesis.reason));
+  if (hypothesis.reason == FinishReason::kStop) {
+    if (const std::string* const stop = texts_[index].stopped_by()) {
+      done->set_stop(*stop);
+    } else if (!hypothesis.ids.empty()) {
+      done->set_stop_id(static_cast<uint32_t>(hypothesis.ids.back()));
+    }
+  }
   done->set_token_count(static_cast<uint32_t>(hypothesis.ids.size()));
   done->set_score(hypothesis.score);
   done->set_total_logprob(hypothesis.log_probability);

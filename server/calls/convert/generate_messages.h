@@ -65,8 +65,9 @@ class GenerateMessages {
   void AddText(int index, const std::string& text);
   // Adds parts of an answer, as far as they go together to the last message.
   void AddDeltas(int index, const std::vector<ChatDelta>& deltas);
-  // Drops the last message if it is a piece that tells nothing.
-  void DropEmptyPiece();
+  // Drops the last message if it is a piece that tells nothing. Then tells the
+  // usage in the pieces from message `first` on, if asked.
+  void EndPieces(int index, size_t first);
   void AddPrompt(const Hypothesis& scored);
   // Adds the end of a hypothesis. `map` may be null.
   v1::GenerateResponse::Done* AddDone(int index, const Hypothesis& hypothesis,

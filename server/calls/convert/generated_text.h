@@ -93,16 +93,17 @@ class ContinuedText {
 };
 
 // The text of one hypothesis while its tokens arrive: whole characters, never
-// taken back, cut before the first stop string or id.
+// taken back, cut before the first stop string, or behind it if `keep_stop`.
 class GeneratedText {
  public:
   // `tokenizer` null: there is no text. `prompt`, `joining` and `written` are
-  // ContinuedText's.
+  // ContinuedText's. `hidden_ids` have no text at the end.
   GeneratedText(const Tokenizer* tokenizer, std::span<const int32_t> prompt,
-                bool joining, std::vector<std::string> stop,
-                std::vector<int32_t> stop_ids,
+                bool joining, std::vector<std::string> stop, bool keep_stop,
+                std::vector<int32_t> hidden_ids,
                 const std::map<int32_t, std::string>* written = nullptr)
-      : filter_(std::move(stop)), stop_ids_(std::move(stop_ids)) {
+      : filter_(std::move(stop), keep_stop),
+        hidden_ids_(std::move(hidden_ids)) {
     if (tokenizer != nullptr) {
       text_ =
           std::make_unique<ContinuedText>(*tokenizer, prompt, joining, written);
@@ -114,7 +115,7 @@ class GeneratedText {
     std::string text;
     count_ += ids.size();
     if (text_ == nullptr) return text;
-    for (const int32_t id : WithoutStopId(ids, stop_ids_)) {
+    for (const int32_t id : WithoutStopId(ids, hidden_ids_)) {
       text += filter_.Push(text_->Push(id));
     }
     return text;
@@ -123,16 +124,19 @@ class GeneratedText {
   // Returns the rest; called once.
   std::string Finish() {
     if (text_ == nullptr) return "";
-    return filter_.Push(text_->Finish()) + filter_.Finish();
+    std::string rest = filter_.Push(text_->Finish());
+    return rest + filter_.Finish();
   }
 
+  // The stop string that was found; null if there is none.
+  const std::string* stopped_by() const { return filter_.stopped_by(); }
   // The number of tokens pushed.
   size_t count() const { return count_; }
 
  private:
   std::unique_ptr<ContinuedText> text_;
   StopStringFilter filter_;
-  const std::vector<int32_t> stop_ids_;
+  const std::vector<int32_t> hidden_ids_;
   size_t count_ = 0;
 };
 

@@ -343,6 +343,10 @@ absl::StatusOr<TranslationOptions> ConvertStep(const v1::TranslateOptions& in,
                         "is for Generate: a translation has the form of its "
                         "source; leave it out");
   }
+  if (in.decoding().keep_stop()) {
+    return InvalidField(path + ".decoding.keep_stop",
+                        "is for Generate; leave it out");
+  }
   TRIVIUM_ASSIGN_OR_RETURN(out.decoding,
                            ConvertDecoding(in.decoding(), path + ".decoding",
                                            input.direction, model, limits));

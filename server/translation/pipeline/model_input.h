@@ -47,6 +47,7 @@ struct CallDecoding {
   // The most new tokens by default; 0: only the model bounds them.
   int most_by_default = 0;
   std::vector<std::string> stop;
+  bool keep_stop = false;  // the text has the stop that ends it
   std::shared_ptr<const StopMatcher> matcher;  // null without `stop`
   std::optional<ConstraintText> constraint;    // not compiled yet
 };

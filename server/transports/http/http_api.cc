@@ -210,16 +210,16 @@ class HttpApiImpl final : public HttpApi, public HttpService {
       }
       return RefuseMethod(connection, url, AllowedMethods(url));
     }
-    return OnCall(
-        connection, *match.route,
-        {.method = method,
-         .path = *path,
-         .tls = tls_,
-         .trusted_page = cors_.Allows(Header(connection, "Origin")),
-         .query = [connection] { return Query(connection); },
-         .header = [connection](
-                       const char* name) { return Header(connection, name); }},
-        context);
+    const RequestHead head = {
+        .method = method,
+        .path = *path,
+        .tls = tls_,
+        .trusted_page = cors_.Allows(Header(connection, "Origin")),
+        .query = [connection] { return Query(connection); },
+        .header = [connection](
+                      const char* name) { return Header(connection, name); }};
+    return OnCall(connection, ChooseByHeader(*match.route, head), head,
+                  context);
   }
 
   // Closes the connection: the next request on it may begin elsewhere than the

@@ -19,7 +19,6 @@
 #include "server/adapters/cohere.h"
 #include "server/adapters/completions.h"
 #include "server/adapters/connect.h"
-#include "server/adapters/count_tokens.h"
 #include "server/adapters/deepl.h"
 #include "server/adapters/hugging_face.h"
 #include "server/adapters/json_body.h"
@@ -27,6 +26,7 @@
 #include "server/adapters/kserve/rest.h"
 #include "server/adapters/libre_translate.h"
 #include "server/adapters/llama_server.h"
+#include "server/adapters/make_prompt.h"
 #include "server/adapters/ollama.h"
 #include "server/adapters/openai.h"
 #include "server/adapters/openai_responses.h"
@@ -80,8 +80,12 @@ constexpr Route kRoutes[] = {
 
     {"GET", "/v1/models", Rpc::kListModels, NewListModels, nullptr,
      NewOpenAiModelsCodec},
+    {"GET", "/v1/models", Rpc::kListModels, NewListModels, nullptr,
+     NewAnthropicModelsCodec, "", "", /*filled=*/false, kAnthropicVersion},
     {"GET", "/v1/models/", Rpc::kGetModel, NewGetModel, nullptr,
      NewOpenAiModelCodec},
+    {"GET", "/v1/models/", Rpc::kGetModel, NewGetModel, nullptr,
+     NewAnthropicModelCodec, "", "", /*filled=*/false, kAnthropicVersion},
     {"POST", "/v1/embeddings", Rpc::kEncode, NewEncode, nullptr,
      NewOpenAiEmbeddingsCodec},
     {"POST", "/v1/completions", Rpc::kGenerate, nullptr, NewCompletions,
@@ -90,12 +94,12 @@ constexpr Route kRoutes[] = {
      NewOpenAiChatCodec},
     {"POST", "/v1/responses", Rpc::kGenerate, nullptr, NewGenerate,
      NewOpenAiResponsesCodec},
-    {"POST", "/v1/responses/input_tokens", Rpc::kTokenize, NewCountTokens,
+    {"POST", "/v1/responses/input_tokens", Rpc::kTokenize, NewMakePrompt,
      nullptr, NewOpenAiResponsesTokensCodec},
 
     {"POST", "/v1/messages", Rpc::kGenerate, nullptr, NewGenerate,
      NewAnthropicMessagesCodec},
-    {"POST", "/v1/messages/count_tokens", Rpc::kTokenize, NewCountTokens,
+    {"POST", "/v1/messages/count_tokens", Rpc::kTokenize, NewMakePrompt,
      nullptr, NewAnthropicCountTokensCodec},
 
     // TEI's. Its name for OpenAI's path:
@@ -179,11 +183,16 @@ constexpr Route kRoutes[] = {
      NewVllmClassifyCodec},
     {"POST", "/completion", Rpc::kGenerate, nullptr, NewGenerate,
      NewLlamaCompletionCodec},
+    {"POST", "/apply-template", Rpc::kTokenize, NewMakePrompt, nullptr,
+     NewLlamaTemplateCodec},
+    {"GET", "/props", Rpc::kGetModel, NewGetModel, nullptr, NewLlamaPropsCodec},
     // vLLM's and llama-server's, beside TEI's.
     {"POST", "/tokenize", Rpc::kTokenize, NewTokenize, nullptr,
      NewVllmTokenizeCodec, "prompt"},
     {"POST", "/tokenize", Rpc::kTokenize, NewTokenize, nullptr,
      NewLlamaTokenizeCodec, "content"},
+    {"POST", "/tokenize", Rpc::kTokenize, NewMakePrompt, nullptr,
+     NewVllmChatTokensCodec, "messages"},
     {"POST", "/detokenize", Rpc::kDetokenize, NewDetokenize, nullptr,
      NewVllmDetokenizeCodec},
 
@@ -312,6 +321,10 @@ bool SharesPath(const Route& route, const Route& other) {
          route.ending == other.ending;
 }
 
+bool SharesRequest(const Route& route, const Route& other) {
+  return SharesPath(route, other) && route.header == other.header;
+}
+
 // Without doubled slashes and without one at the end.
 std::string Tidied(std::string_view path) {
   std::string tidy;
@@ -351,11 +364,8 @@ constexpr PathHint kHints[] = {
      ": there are no batches; send the requests to /v1/messages"},
     {"/v1/batches", ": there are no batches; send the requests one by one"},
     {"/infill", "; /v1/completions continues a text, and nothing fills one in"},
-    {"/apply-template",
-     "; /v1/chat/completions makes the prompt of a chat by itself"},
     {"/embedding", "; /v1/embeddings turns texts into vectors"},
     {"/pooling", "; /v1/embeddings turns texts into vectors"},
-    {"/props", "; /info and /v1/models tell about models"},
     {"/slots", "; there are no slots, and --metrics-listen tells the load"},
     {"/lora-adapters", "; an adapter is a part of a model of --model"},
     {"/version", "; /api/version tells the version"},
@@ -431,12 +441,22 @@ std::string_view HintFor(std::string_view path) {
   return "";
 }
 
+const Route& ChooseByHeader(const Route& route, const RequestHead& head) {
+  for (const Route& other : kRoutes) {
+    if (SharesPath(route, other) && !other.header.empty() &&
+        !head.header(std::string(other.header).c_str()).empty()) {
+      return other;
+    }
+  }
+  return route;
+}
+
 const Route& ChooseRoute(const Route& route, std::string_view body,
                          const AllowedModels& models) {
   std::string_view member, tried;
   for (const Route& other : kRoutes) {
     // Neighbours have the same member, for which the body is searched once.
-    if (!SharesPath(route, other) || other.member.empty() ||
+    if (!SharesRequest(route, other) || other.member.empty() ||
         other.member == tried) {
       continue;
     }
@@ -447,7 +467,7 @@ const Route& ChooseRoute(const Route& route, std::string_view body,
   }
   std::vector<const Route*> fitting;
   for (const Route& other : kRoutes) {
-    if (SharesPath(route, other) && other.member == member) {
+    if (SharesRequest(route, other) && other.member == member) {
       fitting.push_back(&other);
     }
   }

@@ -27,6 +27,9 @@ struct Route {
   // The end of a path behind a name: "/infer" of "/v2/models/NAME/infer".
   std::string_view ending = "";
   bool filled = false;  // the member counts unless it is null, "" or []
+  // The header that tells this route from one of the same method and path,
+  // which comes first and has none (ChooseByHeader).
+  std::string_view header = "";
 };
 
 // A path that other servers have for a route of this one.
@@ -63,10 +66,14 @@ RouteMatch FindRoute(std::string_view method, std::string_view path);
 // empty for others.
 std::string_view HintFor(std::string_view path);
 
-// The route of a body among those that share `route`'s method and path. The
-// first whose member the body has decides: it, and others of that member; else
-// those without a member. Of several, the first that one of `models` serves, in
-// the order of the models.
+// The route of a head among those that share `route`'s method and path: the
+// first whose header the head has, else `route`.
+const Route& ChooseByHeader(const Route& route, const RequestHead& head);
+
+// The route of a body among those that share `route`'s method, path and header.
+// The first whose member the body has decides: it, and others of that member;
+// else those without a member. Of several, the first that one of `models`
+// serves, in the order of the models.
 const Route& ChooseRoute(const Route& route, std::string_view body,
                          const AllowedModels& models);
 

@@ -51,7 +51,7 @@ struct Style {
 
 constexpr Style kStyles[] = {
     {"tagged", kTagged, Form::kJson, "<tool_call>", "<think>", 0},
-    {"bare", kBare, Form::kJson, "", "", 3},
+    {"bare", kBare, Form::kJson, "", "", 4},
     {"list", kList, Form::kJson, "[TOOL_CALLS]", "", 0},
     {"named", kNamed, Form::kNamedJson, "<|calls_begin|>", "", 0},
     {"parameters", kParameters, Form::kParameters,

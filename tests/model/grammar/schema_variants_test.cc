@@ -207,6 +207,58 @@ TEST(SchemaVariantsTest, PropertiesThatNoSchemaNames) {
       IsError(absl::StatusCode::kInvalidArgument, "unevaluatedProperties"));
 }
 
+TEST(SchemaVariantsTest, ItemsThatNoSchemaLists) {
+  const auto held = [](const char* schema) {
+    return ConstraintOf(GrammarOfJsonSchema(schema, AnyOrder()));
+  };
+  const auto joined = held(
+      R"({"$defs":{"pair":{"prefixItems":[{"type":"integer"},true]}},
+          "type":"array","$ref":"#/$defs/pair","unevaluatedItems":false})");
+  ASSERT_NE(joined, nullptr);
+  EXPECT_TRUE(Accepts(*joined, R"([1,"a"])"));
+  EXPECT_TRUE(Accepts(*joined, "[1]"));
+  EXPECT_FALSE(Accepts(*joined, R"(["a"])"));
+  EXPECT_FALSE(Accepts(*joined, "[1,2,3]"));
+  const auto others = held(
+      R"({"type":"array","items":[{"type":"integer"}],
+          "unevaluatedItems":{"type":"null"}})");
+  ASSERT_NE(others, nullptr);
+  EXPECT_TRUE(Accepts(*others, "[1,null,null]"));
+  EXPECT_FALSE(Accepts(*others, "[1,2]"));
+  // All items are listed.
+  const auto all = held(
+      R"({"type":"array","allOf":[{"items":{"type":"integer"}}],
+          "unevaluatedItems":false})");
+  ASSERT_NE(all, nullptr);
+  EXPECT_TRUE(Accepts(*all, "[1,2]"));
+  EXPECT_FALSE(Accepts(*all, "[true]"));
+  const auto none = held(R"({"type":"array","unevaluatedItems":false})");
+  ASSERT_NE(none, nullptr);
+  EXPECT_TRUE(Accepts(*none, "[]"));
+  EXPECT_FALSE(Accepts(*none, "[1]"));
+  const auto choice = held(
+      R"({"type":"array","minItems":1,"anyOf":[
+          {"prefixItems":[{"const":"a"}]},
+          {"prefixItems":[{"const":"b"},{"type":"integer"}]}],
+          "unevaluatedItems":{"type":"null"}})");
+  ASSERT_NE(choice, nullptr);
+  EXPECT_TRUE(Accepts(*choice, R"(["a",null])"));
+  EXPECT_TRUE(Accepts(*choice, R"(["b",1,null])"));
+  EXPECT_FALSE(Accepts(*choice, R"(["a",1])"));
+  EXPECT_FALSE(Accepts(*choice, R"(["b",1,1])"));
+  // Drafts differ on what "contains" says of the items that it finds.
+  for (const char* const schema :
+       {R"({"type":"array","contains":{"const":1},"unevaluatedItems":false})",
+        R"({"type":"array","if":{"minItems":2},"then":{"items":true},
+            "unevaluatedItems":false})",
+        R"({"type":"array","allOf":[{"anyOf":[{"prefixItems":[true]},
+            {"minItems":2}],"unevaluatedItems":false},{"maxItems":3}]})"}) {
+    EXPECT_THAT(GrammarOfJsonSchema(schema).status(),
+                IsError(absl::StatusCode::kInvalidArgument, "unevaluatedItems"))
+        << schema;
+  }
+}
+
 // Steps are judged by the decimal digits, not as doubles.
 TEST(SchemaVariantsTest, MultiplesOfDecimals) {
   struct Step {

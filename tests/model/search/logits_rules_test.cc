@@ -78,6 +78,29 @@ TEST(LogitsRulesTest, CountsNewTokensAndAddsBiasesFirst) {
   EXPECT_EQ(edits.Apply(3, 6), 7);
 }
 
+TEST(LogitsRulesTest, PenaltiesLookAtTheirWindowOnly) {
+  DecodingOptions options;
+  options.repetition_penalty = 2;
+  options.frequency_penalty = 0.5f;
+  options.penalty_window = 2;
+  // The prompt has the 4 and one 5; of the new tokens, the 6 is too old.
+  const std::vector<int32_t> history = {4, 5, 6, 7, 5};
+  LogitsEdits edits = EditsFor(options, history, 3);
+  ASSERT_THAT(edits.watched, ElementsAre(5, 7));
+  EXPECT_EQ(edits.Apply(0, 6), 3 - 0.5);
+  // A window that is longer than the new tokens reaches into the prompt, where
+  // only repetition counts.
+  options.penalty_window = 4;
+  edits = EditsFor(options, history, 3);
+  ASSERT_THAT(edits.watched, ElementsAre(5, 6, 7));
+  EXPECT_EQ(edits.Apply(0, 6), 3 - 0.5);
+  edits = EditsFor(options, history, 1);
+  ASSERT_THAT(edits.watched, ElementsAre(5, 6, 7));
+  EXPECT_EQ(edits.Apply(1, 6), 3);
+  options.penalty_window = 100;
+  EXPECT_THAT(EditsFor(options, history, 3).watched, ElementsAre(4, 5, 6, 7));
+}
+
 TEST(LogitsRulesTest, EndTokensGrowInALongText) {
   DecodingOptions options;
   options.end_ids = {7, 2};

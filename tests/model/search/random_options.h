@@ -42,6 +42,7 @@ struct RandomCase {
     const float odd = ties ? 0.0371f : 0.0f;
     if (Int(0, 3) == 0) options.frequency_penalty = Int(-4, 4) / 4.0f + odd;
     if (Int(0, 3) == 0) options.presence_penalty = Int(-4, 4) / 4.0f + 3 * odd;
+    if (Int(0, 3) == 0) options.penalty_window = Int(1, 6);
     if (Int(0, 3) == 0) {
       for (int32_t id = Token(); id < model.vocabulary; id += Int(1, 9)) {
         options.logit_bias.push_back({id, Int(-8, 8) / 2.0f + 7 * odd});

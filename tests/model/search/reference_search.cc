@@ -32,12 +32,23 @@ void SequenceBias(const DecodingOptions& options, Row* row) {
   for (const auto& [token, bias] : options.logit_bias) (*row)[token] += bias;
 }
 
+// The first of the tokens that penalties look at.
+auto WindowBegin(const DecodingOptions& options,
+                 const std::vector<int32_t>& history) {
+  const auto size = static_cast<int64_t>(history.size());
+  return options.penalty_window == 0 || options.penalty_window > size
+             ? history.begin()
+             : history.end() - options.penalty_window;
+}
+
 // From OpenAI's API; Transformers has none.
 void CountPenalties(const DecodingOptions& options, size_t prefix_size,
                     const std::vector<int32_t>& history, Row* row) {
+  const auto begin =
+      std::max(history.begin() + static_cast<int64_t>(prefix_size),
+               WindowBegin(options, history));
   for (size_t token = 0; token < row->size(); ++token) {
-    const auto count =
-        std::count(history.begin() + prefix_size, history.end(), token);
+    const auto count = std::count(begin, history.end(), token);
     if (count == 0) continue;
     (*row)[token] -= static_cast<double>(options.frequency_penalty) * count +
                      options.presence_penalty;
@@ -47,7 +58,11 @@ void CountPenalties(const DecodingOptions& options, size_t prefix_size,
 void RepetitionPenalty(const DecodingOptions& options,
                        const std::vector<int32_t>& history, Row* row) {
   for (size_t token = 0; token < row->size(); ++token) {
-    if (!Contains(history, static_cast<int32_t>(token))) continue;
+    const auto begin = WindowBegin(options, history);
+    if (std::find(begin, history.end(), static_cast<int32_t>(token)) ==
+        history.end()) {
+      continue;
+    }
     double& score = (*row)[token];
     score = score < 0 ? score * options.repetition_penalty
                       : score / options.repetition_penalty;

@@ -110,28 +110,46 @@ TEST(StopStringsTest, FilterCutsAtTheFirstStop) {
       for (int j = 0; j < length; ++j) stop += "ab"[random() % 2];
       stops.push_back(stop + "c");
     }
-    StopStringFilter filter(stops);
-    std::string text, streamed;
-    for (int i = 0; i < 20 && !filter.stopped(); ++i) {
+    StopStringFilter filter(stops, /*keep_stop=*/false);
+    StopStringFilter keeps(stops, /*keep_stop=*/true);
+    std::string text, streamed, with_stop;
+    for (int i = 0; i < 20 && filter.stopped_by() == nullptr; ++i) {
       const std::string piece(1, "abc"[random() % 3]);
       text += piece;
       streamed += filter.Push(piece);
+      with_stop += keeps.Push(piece);
     }
-    EXPECT_EQ(filter.stopped(), FindStop(text, stops) != std::string::npos);
     streamed += filter.Finish();
-    EXPECT_EQ(streamed, text.substr(0, FindStop(text, stops)));
+    with_stop += keeps.Finish();
+    const size_t found = FindStop(text, stops);
+    EXPECT_EQ(streamed, text.substr(0, found));
     EXPECT_EQ(filter.Finish(), "");
+    ASSERT_EQ(filter.stopped_by() != nullptr, found != std::string::npos);
+    if (filter.stopped_by() == nullptr) {
+      EXPECT_EQ(with_stop, text);
+      continue;
+    }
+    EXPECT_EQ(text.substr(found, filter.stopped_by()->size()),
+              *filter.stopped_by());
+    EXPECT_EQ(with_stop, streamed + *filter.stopped_by());
+    EXPECT_EQ(*keeps.stopped_by(), *filter.stopped_by());
   }
 }
 
+TEST(StopStringsTest, OfSeveralStopsAtOnePlaceTheFirstOfTheListCounts) {
+  StopStringFilter filter({"x", "ab", "a"}, /*keep_stop=*/true);
+  EXPECT_EQ(filter.Push("_ab_x"), "_ab");
+  EXPECT_EQ(*filter.stopped_by(), "ab");
+}
+
 TEST(StopStringsTest, FilterHoldsBackNoMoreThanItMust) {
-  StopStringFilter filter({"abc"});
+  StopStringFilter filter({"abc"}, /*keep_stop=*/false);
   EXPECT_EQ(filter.Push("xa"), "x");
   EXPECT_EQ(filter.Push("b"), "");
   EXPECT_EQ(filter.Push("x"), "abx");
   EXPECT_EQ(filter.Push("ab"), "");
   EXPECT_EQ(filter.Push("cd"), "");
-  EXPECT_TRUE(filter.stopped());
+  EXPECT_EQ(*filter.stopped_by(), "abc");
   EXPECT_EQ(filter.Push("abc"), "");
 }
 

@@ -58,6 +58,7 @@ TEST(ValidationTest, NamesEachBadOption) {
       {"frequency_penalty", [](O* o) { o->frequency_penalty = 2.1f; }},
       {"frequency_penalty", [=](O* o) { o->frequency_penalty = nan; }},
       {"presence_penalty", [](O* o) { o->presence_penalty = -2.1f; }},
+      {"penalty_window", [](O* o) { o->penalty_window = -1; }},
       {"logit_bias",
        [](O* o) {
          o->logit_bias = {{1, 101}};

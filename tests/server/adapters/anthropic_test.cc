@@ -10,8 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "internal/completions.pb.h"
 #include "nlohmann/json.hpp"
-#include "server/adapters/count_tokens.h"
+#include "server/adapters/make_prompt.h"
 #include "server/adapters/openai.h"
 #include "server/errors/status.h"
 #include "tests/server/calls/handlers_fixture.h"
@@ -528,8 +529,10 @@ TEST_F(AnthropicTest, WhatCannotBeDoneIsRefusedByName) {
       {{{"tool_choice", {{"type", "some"}}}}, "tool_choice.type"},
       {{{"tool_choice", {{"type", "tool"}}}}, "tool_choice.name"},
       {{{"thinking", {{"type", "loud"}}}}, "thinking.type"},
-      {{{"thinking", {{"type", "enabled"}, {"display", "omitted"}}}},
+      {{{"thinking", {{"type", "enabled"}, {"display", "short"}}}},
        "thinking.display"},
+      {{{"thread", {{"type", "create"}}}}, "thread"},
+      {{{"compaction", {{"type", "summarize"}}}}, "compaction"},
       {{{"output_config", {{"effort", "none"}}}}, "output_config.effort"},
       {{{"output_config", {{"format", {{"type", "xml"}}}}}},
        "output_config.format.type"},
@@ -591,33 +594,56 @@ TEST_F(AnthropicTest, AnswersInBlocks) {
   EXPECT_EQ(EventsOf(events).back().name, "message_stop");
 }
 
+// The client sends the request again without a thread.
+TEST_F(AnthropicTest, SaysThatItKeepsNoThreads) {
+  const absl::Status status = Bad({{"thread", {{"type", "create"}}}});
+  const json error =
+      json::parse(codec_->Finish({status, "id"}, nullptr).body)["error"];
+  EXPECT_EQ(error["details"]["error_code"], "thread_unsupported_request");
+}
+
+TEST_F(AnthropicTest, ThoughtsMayBeOmitted) {
+  const ordered_json thinking = {{"type", "enabled"}, {"display", "omitted"}};
+  const std::vector<v1::GenerateResponse> responses = {
+      AnswerPiece("Hmm.", "Hello."), DoneFor(v1::FINISH_REASON_END)};
+  Good({{"thinking", thinking}});
+  const json whole = json::parse(AnswerTo(responses));
+  EXPECT_EQ(
+      whole["content"],
+      json({{{"type", "thinking"}, {"thinking", ""}, {"signature", "unsigned"}},
+            {{"type", "text"}, {"text", "Hello."}}}));
+  Good({{"thinking", thinking}, {"stream", true}});
+  EXPECT_EQ(Joined(AnswerTo(responses))["content"], whole["content"]);
+}
+
 TEST_F(AnthropicTest, TellsWhyAnAnswerEnded) {
   const auto ending = [&](const ordered_json& more, v1::FinishReason reason,
+                          const std::string& stop = "",
                           const v1::GenerateResponse& piece =
                               AnswerPiece("", "x")) {
+    v1::GenerateResponse done = DoneFor(reason);
+    if (!stop.empty()) done.mutable_done()->set_stop(stop);
     Good(more);
-    const json whole = json::parse(AnswerTo({piece, DoneFor(reason)}));
+    const json whole = json::parse(AnswerTo({piece, done}));
     ordered_json streamed = more;
     streamed["stream"] = true;
     Good(streamed);
-    const json joined = Joined(AnswerTo({piece, DoneFor(reason)}));
+    const json joined = Joined(AnswerTo({piece, done}));
     EXPECT_EQ(joined["stop_reason"], whole["stop_reason"]);
     EXPECT_EQ(joined["stop_sequence"], whole["stop_sequence"]);
     return std::pair(whole["stop_reason"], whole["stop_sequence"]);
   };
   using testing::Pair;
-  const ordered_json one = {{"stop_sequences", {"a"}}};
-  const ordered_json two = {{"stop_sequences", {"a", "b"}}};
-  EXPECT_THAT(ending(one, v1::FINISH_REASON_END), Pair("end_turn", nullptr));
-  EXPECT_THAT(ending(one, v1::FINISH_REASON_LENGTH),
+  const ordered_json stops = {{"stop_sequences", {"a", "b"}}};
+  EXPECT_THAT(ending(stops, v1::FINISH_REASON_END), Pair("end_turn", nullptr));
+  EXPECT_THAT(ending(stops, v1::FINISH_REASON_LENGTH),
               Pair("max_tokens", nullptr));
-  EXPECT_THAT(ending(one, v1::FINISH_REASON_STOP), Pair("stop_sequence", "a"));
-  // The call does not tell which.
-  EXPECT_THAT(ending(two, v1::FINISH_REASON_STOP),
-              Pair("stop_sequence", nullptr));
-  EXPECT_THAT(ending({}, v1::FINISH_REASON_STOP), Pair("end_turn", nullptr));
+  for (const char* const stop : {"a", "b"}) {
+    EXPECT_THAT(ending(stops, v1::FINISH_REASON_STOP, stop),
+                Pair("stop_sequence", stop));
+  }
   // A call that was cut.
-  EXPECT_THAT(ending({}, v1::FINISH_REASON_LENGTH,
+  EXPECT_THAT(ending({}, v1::FINISH_REASON_LENGTH, "",
                      CallPiece(0, "time", R"({"zone": "C)")),
               Pair("max_tokens", nullptr));
   Good({});
@@ -699,14 +725,11 @@ TEST_F(AnthropicTest, AWholeAnswerHasABound) {
 TEST_F(AnthropicTest, ListsModelsForItsClients) {
   RequestHead head;
   head.path = "/v1/models/chatter";
-  head.header = [](const char* name) {
-    return std::string(name) == "anthropic-version" ? "2023-06-01" : "";
-  };
   v1::ListModelsResponse listed;
   for (const char* name : {"chatter", "plain"}) {
     listed.add_models()->set_name(name);
   }
-  const auto models = NewOpenAiModelsCodec(environment_, head);
+  const auto models = NewAnthropicModelsCodec(environment_, head);
   const json list = json::parse(models->Finish({}, &listed).body);
   EXPECT_EQ(list["data"].size(), 2u);
   EXPECT_EQ(list["data"][0], json({{"type", "model"},
@@ -715,7 +738,7 @@ TEST_F(AnthropicTest, ListsModelsForItsClients) {
                                    {"created_at", "1970-01-01T00:00:00Z"}}));
   EXPECT_EQ(list["has_more"], false);
   EXPECT_EQ(list["last_id"], "plain");
-  const auto model = NewOpenAiModelCodec(environment_, head);
+  const auto model = NewAnthropicModelCodec(environment_, head);
   v1::GetModelRequest request;
   ASSERT_TRUE(model->Read("", &request).ok());
   EXPECT_EQ(request.name(), "chatter");
@@ -736,17 +759,17 @@ TEST_F(AnthropicTest, CountsTheTokensOfThePrompt) {
   request.Clear();
   ASSERT_TRUE(codec->Read(body.dump(), &request).ok());
   transport_.Bring(request);
-  const auto handler = NewCountTokens(environment_, CallContext(), &transport_);
+  const auto handler = NewMakePrompt(environment_, CallContext(), &transport_);
   handler->Start();
   const Ending ending = transport_.WaitForFinish();
   ASSERT_TRUE(ending.status.ok()) << ending.status;
   // The puppet's tokens are bytes.
   const size_t expected =
       std::string("system:Be kind.;user:Hello;assistant:quietly").size();
-  const auto usage = transport_.Response<v1::Usage>(0);
-  EXPECT_EQ(usage.prompt_tokens(), expected);
+  const auto prompt = transport_.Response<internal::Prompt>(0);
+  EXPECT_EQ(prompt.text(), "system:Be kind.;user:Hello;assistant:quietly");
   EXPECT_EQ(batcher_.count(), 0u);
-  EXPECT_EQ(json::parse(codec->Finish(ending, &usage).body),
+  EXPECT_EQ(json::parse(codec->Finish(ending, &prompt).body),
             json({{"input_tokens", expected}}));
 }
 

@@ -99,16 +99,19 @@ TEST_F(LlamaServerTest, AnswersWholeOrInPieces) {
                   {"tokens_evaluated", 3},
                   {"tokens_cached", 0},
                   {"truncated", false},
+                  {"stopping_word", ""},
                   {"stop_type", "limit"}}));
 
   ASSERT_TRUE(Read({{"stream", true}}).ok());
   EXPECT_EQ(codec_->Write(PieceOf("a")),
             "data: {\"index\":0,\"content\":\"a\",\"stop\":false}\n\n");
-  const v1::GenerateResponse word = EndOf(v1::FINISH_REASON_STOP);
+  v1::GenerateResponse word = EndOf(v1::FINISH_REASON_STOP);
+  word.mutable_done()->set_stop("q");
   const json last = json::parse(codec_->EndStream({}, &word).substr(6));
   EXPECT_EQ(last["content"], "");
   EXPECT_EQ(last["stop"], true);
   EXPECT_EQ(last["stop_type"], "word");
+  EXPECT_EQ(last["stopping_word"], "q");
 }
 
 }  // namespace

@@ -218,13 +218,18 @@ TEST_F(OllamaTest, NumbersThatMeanNoLimit) {
               IsError(kInvalidOption, "options.num_predict"));
 }
 
-TEST_F(OllamaTest, PenaltiesAreForAllTokensOrNone) {
-  EXPECT_THAT(ReadOptions({{"repeat_penalty", 1.1}, {"repeat_last_n", 64}}),
+TEST_F(OllamaTest, PenaltiesAreForTheLastTokensOrAllOrNone) {
+  const auto last =
+      ReadOptions({{"repeat_penalty", 1.25}, {"repeat_last_n", 64}});
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_EQ(last->decoding().repetition_penalty(), 1.25f);
+  EXPECT_EQ(last->decoding().penalty_window(), 64u);
+  const auto all =
+      ReadOptions({{"repeat_penalty", 1.25}, {"repeat_last_n", -1}});
+  ASSERT_TRUE(all.ok()) << all.status();
+  EXPECT_FALSE(all->decoding().has_penalty_window());
+  EXPECT_THAT(ReadOptions({{"repeat_last_n", -2}}),
               IsError(kInvalidOption, "options.repeat_last_n"));
-  EXPECT_THAT(ReadOptions({{"presence_penalty", 1}, {"repeat_last_n", 64}}),
-              IsError(kInvalidOption, "options.repeat_last_n"));
-  // Nothing is penalized.
-  EXPECT_TRUE(ReadOptions({{"repeat_penalty", 1}, {"repeat_last_n", 64}}).ok());
   const auto none = ReadOptions(
       {{"repeat_penalty", 1.5}, {"presence_penalty", 1}, {"repeat_last_n", 0}});
   ASSERT_TRUE(none.ok()) << none.status();

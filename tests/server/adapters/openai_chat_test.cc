@@ -632,5 +632,89 @@ TEST_F(OpenAiChatTest, ErrorsHaveTheNamesOfTheRequest) {
   }
 }
 
+TEST_F(OpenAiChatTest, TellsWhatStoppedATextAndMayKeepIt) {
+  EXPECT_TRUE(
+      Read({{"include_stop_str_in_output", true}})->decoding().keep_stop());
+  EXPECT_FALSE(Read(json::object())->decoding().keep_stop());
+  v1::GenerateResponse done;
+  done.mutable_done()->set_finish_reason(v1::FINISH_REASON_STOP);
+  const auto reason = [&](bool stream) {
+    EXPECT_TRUE(Read({{"stream", stream}}).ok());
+    if (!stream) {
+      return json::parse(codec_->Finish({}, &done).body)["choices"][0];
+    }
+    const std::string event = codec_->Write(done);
+    return json::parse(
+        event.substr(std::string("data: ").size()))["choices"][0];
+  };
+  for (const bool stream : {false, true}) {
+    done.mutable_done()->set_stop("END");
+    EXPECT_EQ(reason(stream)["stop_reason"], "END");
+    EXPECT_EQ(reason(stream)["finish_reason"], "stop");
+    done.mutable_done()->set_stop_id(7);
+    EXPECT_EQ(reason(stream)["stop_reason"], 7);
+    done.mutable_done()->clear_stopped_by();
+    EXPECT_FALSE(reason(stream).contains("stop_reason"));
+  }
+}
+
+TEST_F(OpenAiChatTest, TellsTheUsageInEachChunk) {
+  const json options = {{"include_usage", true},
+                        {"continuous_usage_stats", true}};
+  const auto request = Read({{"stream", true}, {"stream_options", options}});
+  ASSERT_TRUE(request.ok()) << request.status();
+  EXPECT_TRUE(request->piece_usage());
+  v1::GenerateResponse piece, done;
+  *piece.mutable_piece() = Text("Hi");
+  piece.mutable_piece()->mutable_usage()->set_prompt_tokens(5);
+  piece.mutable_piece()->mutable_usage()->set_new_tokens(2);
+  done.mutable_done()->set_source_token_count(5);
+  done.mutable_done()->set_token_count(3);
+  const auto usage = [](const std::string& event) {
+    return json::parse(event.substr(std::string("data: ").size()))["usage"];
+  };
+  EXPECT_EQ(usage(codec_->Write(piece)), json({{"prompt_tokens", 5},
+                                               {"completion_tokens", 2},
+                                               {"total_tokens", 7}}));
+  EXPECT_EQ(usage(codec_->Write(done))["total_tokens"], 8);
+
+  const auto plain =
+      Read({{"stream", true}, {"stream_options", {{"include_usage", true}}}});
+  EXPECT_FALSE(plain->piece_usage());
+  EXPECT_EQ(usage(codec_->Write(piece)), nullptr);
+  EXPECT_EQ(Refused({{"stream", true},
+                     {"stream_options", {{"continuous_usage_stats", true}}}}),
+            "stream_options.continuous_usage_stats");
+}
+
+TEST_F(OpenAiChatTest, LogprobsOfThePromptAreObjectsOfIds) {
+  EXPECT_FALSE(Read(json::object())->has_prompt_logprobs());
+  EXPECT_EQ(Read({{"prompt_logprobs", 0}})->prompt_logprobs(), 0u);
+  ASSERT_EQ(Read({{"prompt_logprobs", 1}})->prompt_logprobs(), 1u);
+  // The puppet's tokens are bytes. The last of the prompt is none of the best.
+  constexpr uint32_t kB = PuppetTokenizer::kFirst + 'b', kC = kB + 1;
+  v1::GenerateResponse prompt, done;
+  const auto add = [](uint32_t id, float logprob, v1::TokenLogprob* token) {
+    token->set_id(id);
+    token->set_logprob(logprob);
+  };
+  for (const uint32_t id : {kB, kC}) {
+    auto* const token = prompt.mutable_prompt()->add_logprobs();
+    add(id, id == kB ? -0.5f : -4, token->mutable_token());
+    add(kB, -0.5f, token->add_alternatives());
+  }
+  done.mutable_done();
+  codec_->Write(prompt);
+  const json answer = json::parse(codec_->Finish({}, &done).body);
+  const json b = {{"logprob", -0.5}, {"rank", 1}, {"decoded_token", "b"}};
+  const json c = {{"logprob", -4}, {"rank", nullptr}, {"decoded_token", "c"}};
+  const std::string b_id = std::to_string(kB), c_id = std::to_string(kC);
+  EXPECT_EQ(answer["prompt_logprobs"],
+            json({nullptr, {{b_id, b}}, {{c_id, c}, {b_id, b}}}));
+  EXPECT_EQ(Refused({{"prompt_logprobs", 1}, {"stream", true}}),
+            "prompt_logprobs");
+  EXPECT_EQ(Refused({{"prompt_logprobs", -1}}), "prompt_logprobs");
+}
+
 }  // namespace
 }  // namespace trivium

@@ -120,6 +120,7 @@ TEST_F(TgiTest, ParametersAreOptions) {
   EXPECT_EQ(options.repetition_penalty(), 1.5f);
   EXPECT_EQ(options.frequency_penalty(), 0.5f);
   EXPECT_THAT(options.stop(), ElementsAre("a", "b"));
+  EXPECT_TRUE(options.keep_stop());
   // Each of these asks for draws.
   for (const json& draws :
        {json{{"do_sample", true}}, {{"top_k", 2}}, {{"top_p", 0.5}}}) {

@@ -119,7 +119,7 @@ class Constraint(_message.Message):
     def __init__(self, json_schema: _Optional[str] = ..., json_object: bool = ..., regex: _Optional[str] = ..., choices: _Optional[_Union[Choices, _Mapping]] = ..., grammar: _Optional[str] = ..., json_space: _Optional[_Union[JsonSpace, str]] = ..., any_property_order: bool = ...) -> None: ...
 
 class DecodingOptions(_message.Message):
-    __slots__ = ["banned", "beam_size", "constraint", "early_stopping", "forced_first_id", "forced_last_id", "frequency_penalty", "ignore_eos", "length_penalty", "logit_bias", "max_new_tokens", "min_new_tokens", "min_p", "no_repeat_ngram_size", "num_hypotheses", "presence_penalty", "repetition_penalty", "sample", "sampling_defaults", "seed", "stop", "stop_ids", "stop_repetition", "temperature", "top_k", "top_logprobs", "top_p", "trace", "typical_p"]
+    __slots__ = ["banned", "beam_size", "constraint", "early_stopping", "forced_first_id", "forced_last_id", "frequency_penalty", "ignore_eos", "keep_stop", "length_penalty", "logit_bias", "max_new_tokens", "min_new_tokens", "min_p", "no_repeat_ngram_size", "num_hypotheses", "penalty_window", "presence_penalty", "repetition_penalty", "sample", "sampling_defaults", "seed", "stop", "stop_ids", "stop_repetition", "temperature", "top_k", "top_logprobs", "top_p", "trace", "typical_p"]
     class LogitBiasEntry(_message.Message):
         __slots__ = ["key", "value"]
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -135,6 +135,7 @@ class DecodingOptions(_message.Message):
     FORCED_LAST_ID_FIELD_NUMBER: _ClassVar[int]
     FREQUENCY_PENALTY_FIELD_NUMBER: _ClassVar[int]
     IGNORE_EOS_FIELD_NUMBER: _ClassVar[int]
+    KEEP_STOP_FIELD_NUMBER: _ClassVar[int]
     LENGTH_PENALTY_FIELD_NUMBER: _ClassVar[int]
     LOGIT_BIAS_FIELD_NUMBER: _ClassVar[int]
     MAX_NEW_TOKENS_FIELD_NUMBER: _ClassVar[int]
@@ -142,6 +143,7 @@ class DecodingOptions(_message.Message):
     MIN_P_FIELD_NUMBER: _ClassVar[int]
     NO_REPEAT_NGRAM_SIZE_FIELD_NUMBER: _ClassVar[int]
     NUM_HYPOTHESES_FIELD_NUMBER: _ClassVar[int]
+    PENALTY_WINDOW_FIELD_NUMBER: _ClassVar[int]
     PRESENCE_PENALTY_FIELD_NUMBER: _ClassVar[int]
     REPETITION_PENALTY_FIELD_NUMBER: _ClassVar[int]
     SAMPLE_FIELD_NUMBER: _ClassVar[int]
@@ -164,6 +166,7 @@ class DecodingOptions(_message.Message):
     forced_last_id: int
     frequency_penalty: float
     ignore_eos: bool
+    keep_stop: bool
     length_penalty: float
     logit_bias: _containers.ScalarMap[int, float]
     max_new_tokens: int
@@ -171,6 +174,7 @@ class DecodingOptions(_message.Message):
     min_p: float
     no_repeat_ngram_size: int
     num_hypotheses: int
+    penalty_window: int
     presence_penalty: float
     repetition_penalty: float
     sample: bool
@@ -185,7 +189,7 @@ class DecodingOptions(_message.Message):
     top_p: float
     trace: bool
     typical_p: float
-    def __init__(self, beam_size: _Optional[int] = ..., num_hypotheses: _Optional[int] = ..., length_penalty: _Optional[float] = ..., early_stopping: _Optional[_Union[EarlyStopping, str]] = ..., max_new_tokens: _Optional[int] = ..., min_new_tokens: _Optional[int] = ..., sample: bool = ..., temperature: _Optional[float] = ..., top_k: _Optional[int] = ..., top_p: _Optional[float] = ..., seed: _Optional[int] = ..., repetition_penalty: _Optional[float] = ..., no_repeat_ngram_size: _Optional[int] = ..., stop: _Optional[_Iterable[str]] = ..., banned: _Optional[_Iterable[_Union[TokenIds, _Mapping]]] = ..., forced_first_id: _Optional[int] = ..., forced_last_id: _Optional[int] = ..., top_logprobs: _Optional[int] = ..., trace: bool = ..., min_p: _Optional[float] = ..., typical_p: _Optional[float] = ..., frequency_penalty: _Optional[float] = ..., presence_penalty: _Optional[float] = ..., logit_bias: _Optional[_Mapping[int, float]] = ..., ignore_eos: bool = ..., stop_ids: _Optional[_Iterable[int]] = ..., sampling_defaults: _Optional[_Union[SamplingDefaults, str]] = ..., stop_repetition: bool = ..., constraint: _Optional[_Union[Constraint, _Mapping]] = ...) -> None: ...
+    def __init__(self, beam_size: _Optional[int] = ..., num_hypotheses: _Optional[int] = ..., length_penalty: _Optional[float] = ..., early_stopping: _Optional[_Union[EarlyStopping, str]] = ..., max_new_tokens: _Optional[int] = ..., min_new_tokens: _Optional[int] = ..., sample: bool = ..., temperature: _Optional[float] = ..., top_k: _Optional[int] = ..., top_p: _Optional[float] = ..., seed: _Optional[int] = ..., repetition_penalty: _Optional[float] = ..., no_repeat_ngram_size: _Optional[int] = ..., stop: _Optional[_Iterable[str]] = ..., banned: _Optional[_Iterable[_Union[TokenIds, _Mapping]]] = ..., forced_first_id: _Optional[int] = ..., forced_last_id: _Optional[int] = ..., top_logprobs: _Optional[int] = ..., trace: bool = ..., min_p: _Optional[float] = ..., typical_p: _Optional[float] = ..., frequency_penalty: _Optional[float] = ..., presence_penalty: _Optional[float] = ..., logit_bias: _Optional[_Mapping[int, float]] = ..., ignore_eos: bool = ..., stop_ids: _Optional[_Iterable[int]] = ..., sampling_defaults: _Optional[_Union[SamplingDefaults, str]] = ..., stop_repetition: bool = ..., constraint: _Optional[_Union[Constraint, _Mapping]] = ..., keep_stop: bool = ..., penalty_window: _Optional[int] = ...) -> None: ...
 
 class HeadTrace(_message.Message):
     __slots__ = ["bias", "embedded", "gated", "head_count", "input", "joined", "key", "key_value_head", "keys", "layer_count", "norm_of_output", "norm_of_sum", "normed", "output", "parallel", "position_embeddings", "positions", "queries", "query", "residual_factor", "result", "rms_norm", "rotary_frequencies", "scale", "scores", "seen_begin", "seen_end", "segment_embeddings", "sink", "soft_cap", "sum", "token_embeddings", "value", "weights"]

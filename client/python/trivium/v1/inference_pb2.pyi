@@ -566,7 +566,7 @@ class FilledMasks(_message.Message):
     def __init__(self, masks: _Optional[_Iterable[_Union[FilledMasks.Mask, _Mapping]]] = ..., token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ...) -> None: ...
 
 class GenerateRequest(_message.Message):
-    __slots__ = ["cache_salt", "chat", "decoder_attention", "decoding", "head_trace", "input", "model", "prompt_logprobs", "source_language", "target_language", "task", "tokens", "truncate", "truncation_direction"]
+    __slots__ = ["cache_salt", "chat", "decoder_attention", "decoding", "head_trace", "input", "model", "piece_usage", "prompt_logprobs", "source_language", "target_language", "task", "tokens", "truncate", "truncation_direction"]
     CACHE_SALT_FIELD_NUMBER: _ClassVar[int]
     CHAT_FIELD_NUMBER: _ClassVar[int]
     DECODER_ATTENTION_FIELD_NUMBER: _ClassVar[int]
@@ -574,6 +574,7 @@ class GenerateRequest(_message.Message):
     HEAD_TRACE_FIELD_NUMBER: _ClassVar[int]
     INPUT_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
+    PIECE_USAGE_FIELD_NUMBER: _ClassVar[int]
     PROMPT_LOGPROBS_FIELD_NUMBER: _ClassVar[int]
     SOURCE_LANGUAGE_FIELD_NUMBER: _ClassVar[int]
     TARGET_LANGUAGE_FIELD_NUMBER: _ClassVar[int]
@@ -588,6 +589,7 @@ class GenerateRequest(_message.Message):
     head_trace: _common_pb2.HeadTraceOptions
     input: _common_pb2.Input
     model: str
+    piece_usage: bool
     prompt_logprobs: int
     source_language: str
     target_language: str
@@ -595,12 +597,12 @@ class GenerateRequest(_message.Message):
     tokens: bool
     truncate: bool
     truncation_direction: _common_pb2.TruncationDirection
-    def __init__(self, model: _Optional[str] = ..., input: _Optional[_Union[_common_pb2.Input, _Mapping]] = ..., decoding: _Optional[_Union[_common_pb2.DecodingOptions, _Mapping]] = ..., source_language: _Optional[str] = ..., target_language: _Optional[str] = ..., truncate: bool = ..., tokens: bool = ..., chat: _Optional[_Union[Chat, _Mapping]] = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ..., cache_salt: _Optional[str] = ..., prompt_logprobs: _Optional[int] = ..., task: _Optional[str] = ..., decoder_attention: _Optional[_Union[_common_pb2.AttentionSelection, _Mapping]] = ..., head_trace: _Optional[_Union[_common_pb2.HeadTraceOptions, _Mapping]] = ...) -> None: ...
+    def __init__(self, model: _Optional[str] = ..., input: _Optional[_Union[_common_pb2.Input, _Mapping]] = ..., decoding: _Optional[_Union[_common_pb2.DecodingOptions, _Mapping]] = ..., source_language: _Optional[str] = ..., target_language: _Optional[str] = ..., truncate: bool = ..., tokens: bool = ..., chat: _Optional[_Union[Chat, _Mapping]] = ..., truncation_direction: _Optional[_Union[_common_pb2.TruncationDirection, str]] = ..., cache_salt: _Optional[str] = ..., prompt_logprobs: _Optional[int] = ..., task: _Optional[str] = ..., decoder_attention: _Optional[_Union[_common_pb2.AttentionSelection, _Mapping]] = ..., head_trace: _Optional[_Union[_common_pb2.HeadTraceOptions, _Mapping]] = ..., piece_usage: bool = ...) -> None: ...
 
 class GenerateResponse(_message.Message):
     __slots__ = ["done", "index", "piece", "prompt"]
     class Done(_message.Message):
-        __slots__ = ["decoder_attention", "finish_reason", "head_trace", "model", "score", "seed", "source_token_count", "timings", "token_count", "total_logprob", "truncated_tokens", "usage"]
+        __slots__ = ["decoder_attention", "finish_reason", "head_trace", "model", "score", "seed", "source_token_count", "stop", "stop_id", "timings", "token_count", "total_logprob", "truncated_tokens", "usage"]
         DECODER_ATTENTION_FIELD_NUMBER: _ClassVar[int]
         FINISH_REASON_FIELD_NUMBER: _ClassVar[int]
         HEAD_TRACE_FIELD_NUMBER: _ClassVar[int]
@@ -608,6 +610,8 @@ class GenerateResponse(_message.Message):
         SCORE_FIELD_NUMBER: _ClassVar[int]
         SEED_FIELD_NUMBER: _ClassVar[int]
         SOURCE_TOKEN_COUNT_FIELD_NUMBER: _ClassVar[int]
+        STOP_FIELD_NUMBER: _ClassVar[int]
+        STOP_ID_FIELD_NUMBER: _ClassVar[int]
         TIMINGS_FIELD_NUMBER: _ClassVar[int]
         TOKEN_COUNT_FIELD_NUMBER: _ClassVar[int]
         TOTAL_LOGPROB_FIELD_NUMBER: _ClassVar[int]
@@ -620,25 +624,29 @@ class GenerateResponse(_message.Message):
         score: float
         seed: int
         source_token_count: int
+        stop: str
+        stop_id: int
         timings: _common_pb2.Timings
         token_count: int
         total_logprob: float
         truncated_tokens: int
         usage: Usage
-        def __init__(self, finish_reason: _Optional[_Union[_common_pb2.FinishReason, str]] = ..., token_count: _Optional[int] = ..., score: _Optional[float] = ..., total_logprob: _Optional[float] = ..., source_token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ..., seed: _Optional[int] = ..., timings: _Optional[_Union[_common_pb2.Timings, _Mapping]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ..., usage: _Optional[_Union[Usage, _Mapping]] = ..., decoder_attention: _Optional[_Union[_common_pb2.Attention, _Mapping]] = ..., head_trace: _Optional[_Union[_common_pb2.HeadTrace, _Mapping]] = ...) -> None: ...
+        def __init__(self, finish_reason: _Optional[_Union[_common_pb2.FinishReason, str]] = ..., token_count: _Optional[int] = ..., score: _Optional[float] = ..., total_logprob: _Optional[float] = ..., source_token_count: _Optional[int] = ..., truncated_tokens: _Optional[int] = ..., seed: _Optional[int] = ..., timings: _Optional[_Union[_common_pb2.Timings, _Mapping]] = ..., model: _Optional[_Union[_common_pb2.ModelVersion, _Mapping]] = ..., usage: _Optional[_Union[Usage, _Mapping]] = ..., decoder_attention: _Optional[_Union[_common_pb2.Attention, _Mapping]] = ..., head_trace: _Optional[_Union[_common_pb2.HeadTrace, _Mapping]] = ..., stop: _Optional[str] = ..., stop_id: _Optional[int] = ...) -> None: ...
     class Piece(_message.Message):
-        __slots__ = ["ids", "logprobs", "reasoning", "text", "tool_calls"]
+        __slots__ = ["ids", "logprobs", "reasoning", "text", "tool_calls", "usage"]
         IDS_FIELD_NUMBER: _ClassVar[int]
         LOGPROBS_FIELD_NUMBER: _ClassVar[int]
         REASONING_FIELD_NUMBER: _ClassVar[int]
         TEXT_FIELD_NUMBER: _ClassVar[int]
         TOOL_CALLS_FIELD_NUMBER: _ClassVar[int]
+        USAGE_FIELD_NUMBER: _ClassVar[int]
         ids: _containers.RepeatedScalarFieldContainer[int]
         logprobs: _containers.RepeatedCompositeFieldContainer[_common_pb2.TokenLogprobs]
         reasoning: str
         text: str
         tool_calls: _containers.RepeatedCompositeFieldContainer[GenerateResponse.ToolCallPiece]
-        def __init__(self, text: _Optional[str] = ..., ids: _Optional[_Iterable[int]] = ..., logprobs: _Optional[_Iterable[_Union[_common_pb2.TokenLogprobs, _Mapping]]] = ..., reasoning: _Optional[str] = ..., tool_calls: _Optional[_Iterable[_Union[GenerateResponse.ToolCallPiece, _Mapping]]] = ...) -> None: ...
+        usage: Usage
+        def __init__(self, text: _Optional[str] = ..., ids: _Optional[_Iterable[int]] = ..., logprobs: _Optional[_Iterable[_Union[_common_pb2.TokenLogprobs, _Mapping]]] = ..., reasoning: _Optional[str] = ..., tool_calls: _Optional[_Iterable[_Union[GenerateResponse.ToolCallPiece, _Mapping]]] = ..., usage: _Optional[_Union[Usage, _Mapping]] = ...) -> None: ...
     class Prompt(_message.Message):
         __slots__ = ["logprobs"]
         LOGPROBS_FIELD_NUMBER: _ClassVar[int]

@@ -136,6 +136,23 @@ TEST(RoutesTest, FindsRoutesByMethodAndPath) {
   EXPECT_EQ(FindRoute("POST", "/anything").route, nullptr);
 }
 
+TEST(RoutesTest, AHeaderTellsTheClientsOfOneShapeFromThoseOfAnother) {
+  RequestHead head;
+  head.header = [](const char* name) {
+    return std::string(name) == "anthropic-version" ? "2023-06-01" : "";
+  };
+  RequestHead plain;
+  plain.header = [](const char*) { return std::string(); };
+  for (const char* const path : {"/v1/models", "/v1/models/a"}) {
+    const Route& route = *FindRoute("GET", path).route;
+    EXPECT_EQ(route.header, "");
+    EXPECT_EQ(&ChooseByHeader(route, plain), &route);
+    EXPECT_EQ(ChooseByHeader(route, head).header, "anthropic-version");
+  }
+  const Route& other = *FindRoute("POST", "/v1/messages").route;
+  EXPECT_EQ(&ChooseByHeader(other, head), &other);
+}
+
 TEST(RoutesTest, AnEndingTellsARouteFromThatOfTheName) {
   const std::string one = "/v3/glossaries/a";
   EXPECT_EQ(FindRoute("DELETE", one + "/dictionaries").route->ending,
@@ -164,8 +181,7 @@ TEST(RoutesTest, FindsPathsWithSlashesTooMany) {
 
 TEST(RoutesTest, PathsOfOtherServersAreAnsweredWithAdvice) {
   for (const auto& [path, advice] :
-       {std::pair("/apply-template", "/v1/chat"), std::pair("/props", "/info"),
-        std::pair("/healthz", "/health"),
+       {std::pair("/slots", "no slots"), std::pair("/healthz", "/health"),
         std::pair("/pipeline/image-to-text", "fill-mask"),
         std::pair("/openai/v1/models", "begin with /v1")}) {
     EXPECT_EQ(FindRoute("POST", path).route, nullptr) << path;

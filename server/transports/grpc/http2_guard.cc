@@ -203,7 +203,7 @@ size_t Http2Guard::OnData(std::string_view payload, absl::Time now) {
   }
   data_ -= passing;
   if (passing == data) return payload.size();
-  if (!several_clients_ || !its.messages.lacks_room()) return passing;
+  if (!is_proxy_ || !its.messages.lacks_room()) return passing;
   Refuse(its);
   return payload.size();
 }
@@ -258,7 +258,8 @@ absl::Status Http2Guard::OnHeaders(std::string* to_grpc) {
     Judgement judgement;
     if (judge_) judgement = judge_(&*fields, /*may_refuse=*/table_settled_);
     if (!one_client_) one_client_ = judgement.client;
-    several_clients_ = several_clients_ || judgement.client != *one_client_;
+    is_proxy_ =
+        is_proxy_ || judgement.named || judgement.client != *one_client_;
     if (judgement.refusal) {
       AppendHeaders(stream, kEndStream, *judgement.refusal, &said_);
       // Tells the client not to send the rest of the request.

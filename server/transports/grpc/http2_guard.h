@@ -35,9 +35,10 @@ namespace trivium {
 //   - A connection that has many calls without a message begins the next ones
 //     at a bounded rate (BareCalls).
 //   - A large request message is read when there is memory for it
-//     (IncomingMessages). If there is none, the connection waits; if several
-//     clients have called on it, as behind a proxy, the call is refused
-//     instead, so that they do not wait for one of them.
+//     (IncomingMessages). If there is none, the connection waits; if it is a
+//     proxy's, the call is refused instead, so that other clients do not wait
+//     for one of them. A proxy's are those on which several clients have
+//     called, or one that is named (Judgement::named).
 //   - A call begins when it is its client's turn (CallTurns).
 //   - A header block has at most kMaxHeaderBytes, and kMaxFieldBytes when it is
 //     unpacked; a connection has at most max_streams open streams. Exceeding a
@@ -86,6 +87,7 @@ class Http2Guard {
     // Null: the call needs no turn to begin.
     std::unique_ptr<CallTurns::Turn> turn = nullptr;
     ClientId client = 0;
+    bool named = false;  // by a proxy, not by the connection's address
   };
   // Judges a call by its header fields. It may change them; gRPC gets the
   // result. `may_refuse`: an answer may be sent now.
@@ -169,7 +171,7 @@ class Http2Guard {
   uint32_t last_stream_ = 0;
   int heads_ = 0;                       // judged in this turn
   std::optional<ClientId> one_client_;  // of the first call
-  bool several_clients_ = false;
+  bool is_proxy_ = false;
 
   // The client's current frame.
   bool passes_ = false;         // gRPC gets it

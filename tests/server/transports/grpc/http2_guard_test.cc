@@ -79,6 +79,7 @@ class Http2GuardTest : public testing::Test {
                       [this](HeaderFields* fields, bool may_refuse) {
                         Http2Guard::Judgement judgement;
                         judgement.client = client_;
+                        judgement.named = named_;
                         if (may_refuse) judgement.refusal = answer_;
                         if (!judgement.refusal) {
                           judgement.call = std::make_unique<CallInTransit>(
@@ -120,6 +121,7 @@ class Http2GuardTest : public testing::Test {
   HeaderFields seen_;                  // of the last call that was judged
   std::optional<std::string> answer_;  // what refuses calls
   ClientId client_ = 0;                // of the next call
+  bool named_ = false;                 // likewise
   Http2Guard guard_ = NewGuard();
 };
 
@@ -483,6 +485,20 @@ TEST_F(Http2GuardTest, WithoutRoomACallThatHasBegunIsReset) {
   std::string reset;
   AppendReset(1, ResetCode::kEnhanceYourCalm, &reset);
   EXPECT_EQ(Server(""), reset);
+}
+
+// Another client's first call may be next.
+TEST_F(Http2GuardTest, WithoutRoomACallWhoseClientIsNamedIsReset) {
+  Server(Frame(kSettings, 0, 0));
+  named_ = true;
+  Client(Frame(kHeaders, kEndHeaders, 1));
+  SetMemory(kLimit);
+  const std::string refused = Data(1, Message(20000) + std::string(9000, 'x'));
+  EXPECT_EQ(Client(refused), refused.size());
+  std::string reset;
+  AppendReset(1, ResetCode::kEnhanceYourCalm, &reset);
+  EXPECT_EQ(Server(""), reset);
+  EXPECT_EQ(incoming(), 0);
 }
 
 TEST_F(Http2GuardTest, OnlyManySmallMessagesWait) {

@@ -226,8 +226,8 @@ class HttpProxy(attack.Attack):
     SLOW = OF_ADDRESS + 16
     FLAGS = ("--http-listen", "127.0.0.1:0", "--client-key-header", "x-client",
              "--max-connections", str(2 * OF_ADDRESS))
-    # A request is slow after a second.
-    MOST_SECONDS = 5
+    # A request is slow after a second, and would be ended after 30.
+    MOST_SECONDS = 15
     HONEST = post(attack.INFERENCE + "Translate",
                   {"inputs": [{"text": "I ate an apple."}]}, "honest")
 
@@ -307,8 +307,7 @@ class HttpProxy(attack.Attack):
         print(f"{self.id()}: {len(seconds)} honest calls, the slowest "
               f"{max(seconds):.2f} s; the server's peak "
               f"{self.server.peak_bytes() / 1e6:.0f} MB", flush=True)
-        self.assertLess(max(seconds), self.MOST_SECONDS * self.slowness
-                        * self.others.slows_by())
+        self.assertLess(max(seconds), self.MOST_SECONDS)
         self.wait_for(lambda: sum(
             value for name, value in self.server.metrics().items()
             if name.startswith("trivium_held_bytes")) == 0)

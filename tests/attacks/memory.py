@@ -75,8 +75,8 @@ class Memory(attack.Attack):
         before = refused()
         text = attack.field(2, attack.field(1, b"I ate an apple."))
         honest = b"\0" + len(text).to_bytes(4, "big") + text
-        sizes = [4 << 20] * 85 + [16 << 10] * 5
-        first = 181
+        sizes = [4 << 20] * 110 + [16 << 10] * 5
+        first = 2 * len(sizes) + 1
         greedy = set(range(1, first, 2))
         stream = first
         slowest = 0

@@ -42,6 +42,15 @@ class ForgetfulObserver : public BatchingObserver {
   int late_ = 0;
 };
 
+TEST_F(RunningBatchTest, TellsTheTokensThatItHasDone) {
+  Create();
+  Add(MakeRequest(Source(9), Greedy(12), nullptr));
+  EXPECT_EQ(batch_->TakeDone(), 0);
+  RunAll();
+  EXPECT_GE(batch_->TakeDone(), 9 + 12);
+  EXPECT_EQ(batch_->TakeDone(), 0);
+}
+
 TEST_F(RunningBatchTest, AnswersOnceIfMemoryEndsBetweenTwoLateRequests) {
   ForgetfulObserver observer;
   options_.observer = &observer;

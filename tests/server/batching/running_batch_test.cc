@@ -127,6 +127,24 @@ TEST_F(RunningBatchTest, KeepsHeadroomForNewCalls) {
   EXPECT_EQ(CanJoin(request, 1), Verdict::kTake);
 }
 
+// A new call may take the last block.
+TEST_F(RunningBatchTest, ANewCallJoinsIfItsBlocksAreThere) {
+  const Request request = MakeRequest(Source(3), Greedy(10), nullptr);
+  const auto cost = Queued(1, request, puppets_.options.limits)->cost;
+  // Two requests, and a block for the next token of each.
+  const auto needed = static_cast<int>(
+      2 * (cost.source_blocks + cost.prefix_blocks + cost.rows));
+  for (const int missing : {1, 0}) {
+    puppets_.options.limits.total_blocks = needed - missing;
+    Create();
+    Add(request, 1);
+    // Of another source, which it does not share.
+    EXPECT_EQ(CanJoin(MakeRequest(Source(3, 20), Greedy(10), nullptr), 2),
+              missing == 0 ? Verdict::kTake : Verdict::kStop);
+    RunAll();
+  }
+}
+
 // Where one client's calls are as many as the best number of rows, another one
 // does not wait until they end.
 TEST_F(RunningBatchTest, FewClientsThatRunNothingExceedTheRowLimit) {

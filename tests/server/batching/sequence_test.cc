@@ -143,6 +143,8 @@ TEST_F(SequenceTest, ATranslationReadsItsPrefixInChunksAndThenSearches) {
   Create(WithLongPrefix(MakeRequest(Source(6), Greedy(3), nullptr), 9));
   EXPECT_TRUE(sequence_->in_source_phase());
   EXPECT_EQ(sequence_->owed_blocks(), 3);
+  const int64_t source_blocks = sequence_->queued().cost.source_blocks;
+  EXPECT_EQ(sequence_->held_blocks(), source_blocks);
   EXPECT_EQ(sequence_->pending_tokens(), 6 + 9 + 3);
 
   // The step that finishes the source already reads the prefix.
@@ -157,6 +159,7 @@ TEST_F(SequenceTest, ATranslationReadsItsPrefixInChunksAndThenSearches) {
   EXPECT_EQ(rows_, 5);
   EXPECT_TRUE(sequence_->searching());
   EXPECT_EQ(sequence_->owed_blocks(), 0);
+  EXPECT_EQ(sequence_->held_blocks(), source_blocks + 3);
   EXPECT_EQ(sequence_->pending_tokens(), 2);
   Iterate();
   EXPECT_EQ(rows_, 1);

@@ -16,4 +16,14 @@ EQUIVALENT = {
     ("model/search/logits_rules.cc", "the statement is dropped",
      "edits->written.clear()"):
     "a search's rules stay, so what Watch does not fill was never filled",
+    ("model/transformer/kv_cache.cc", "the statement is dropped",
+     "free_.reserve(blocks)"):
+    "the constructor pushes as many blocks as may ever be free",
+    ("model/transformer/hypotheses.cc", "the condition is never true",
+     "hypothesis->prefix.empty()"):
+    "of an empty prefix RegisterBlocks registers nothing, and nothing is cleared",
+    ("server/batching/prompt_lookup.cc", "one more", "0"):
+    "a hash may begin with any number: a match is compared token by token",
+    ("server/batching/fair_queue.cc", "one more", "0"):
+    "if nothing is dead, room is made and a status written for nobody",
 }

@@ -56,7 +56,7 @@ class Edits:
 def build_programs(build, programs):
     jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", "2")
     run = subprocess.run(["cmake", "--build", build, "-j", jobs, "--target",
-                          *programs],
+                          *programs, "--", "-k", "0"],
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                          text=True, check=False)
     if run.returncode != 0:

@@ -184,7 +184,7 @@ void HttpConnections::SetPhase(Id id, Phase phase) {
   if (entry != connections_.end()) SetPhaseLocked(id, &entry->second, phase);
 }
 
-void HttpConnections::Receive(Id id, ClientId client) {
+void HttpConnections::Receive(Id id, uint64_t client) {
   MutexLock lock(&mutex_);
   const auto entry = connections_.find(id);
   if (entry == connections_.end()) return;

@@ -15,7 +15,6 @@
 #include "base/acceptor.h"
 #include "base/mutex.h"
 #include "base/socket.h"
-#include "server/batching/request.h"
 #include "server/observability/log.h"
 #include "server/observability/metrics.h"
 #include "server/transports/net/connection_limits.h"
@@ -96,7 +95,7 @@ class HttpConnections {
 
   void SetPhase(Id id, Phase phase);
   // Begins kReceiving: a head of this client (ClientOf) has arrived.
-  void Receive(Id id, ClientId client);
+  void Receive(Id id, uint64_t client);
   // True if the connection is too old for another request after this one.
   bool IsOld(Id id);
   // Begins kWorking: `listener` is notified, once, if the client disconnects.
@@ -115,7 +114,7 @@ class HttpConnections {
   struct Connection {
     int socket = -1;
     Phase phase = Phase::kConnected;
-    ClientId client = 0;     // of the current request
+    uint64_t client = 0;     // of the current request
     absl::Time since;        // when the phase began
     absl::Time waits_since;  // kReceiving or kAnswering, without a break
     absl::Time deadline;     // when it is broken

@@ -22,8 +22,10 @@ EQUIVALENT = {
     ("model/transformer/hypotheses.cc", "the condition is never true",
      "hypothesis->prefix.empty()"):
     "of an empty prefix RegisterBlocks registers nothing, and nothing is cleared",
-    ("server/batching/prompt_lookup.cc", "one more", "0"):
-    "a hash may begin with any number: a match is compared token by token",
-    ("server/batching/fair_queue.cc", "one more", "0"):
-    "if nothing is dead, room is made and a status written for nobody",
+    ("model/search/beam_search.cc", "> becomes >=",
+     "a.log_probability > b.log_probability"):
+    "it is asked of two that differ",
+    ("model/search/row_scores.cc", "the condition is never true",
+     "tokens->size() == count"):
+    "Collect takes the best of what is found; the heap only keeps it short",
 }

@@ -122,7 +122,7 @@ DEFENCES = [
      [("server/transports/grpc/connection_table.cc",
        "if (calls <= BareCalls::kFree) return Erase(id);",
        "if (calls < 1'000'000) return Erase(id);")]),
-    ("grpc_test", "CallTurnsTest.ALoneCallIsNextButForOneOfEachOtherClient",
+    ("grpc_test", "CallTurnsTest.ClientsTakeTurnsHoweverManyConnectionsEachHas",
      [("server/transports/grpc/call_turns.cc",
        "if (line->second.size() > 1) clients_.push_back(client);\n"
        "  clients_.pop_front();",

@@ -1,9 +1,12 @@
 #include "server/batching/running_batch.h"
 
 #include <new>
+#include <span>
+#include <vector>
 
 #include "tests/server/batching/running_batch_fixture.h"
 #include "tests/support/error_texts.h"
+#include "tests/support/forwarding_engine.h"
 
 namespace trivium {
 namespace {
@@ -329,6 +332,32 @@ TEST_F(RunningBatchTest, AnswersRequestsThatTheEngineRefuses) {
   EXPECT_EQ(bad_too->Wait().status().code(),
             absl::StatusCode::kInvalidArgument);
   EXPECT_TRUE(good->Wait().ok());
+}
+
+// Weighs two tokens of any source.
+class SparseEngine : public ForwardingEngine {
+ public:
+  using ForwardingEngine::ForwardingEngine;
+  std::span<const SparseWeight> SparseEmbedding(SourceId) const override {
+    return weights_;
+  }
+
+ private:
+  const std::vector<SparseWeight> weights_ = {{3, 0.5f}, {7, 0.25f}};
+};
+
+TEST_F(RunningBatchTest, ReturnsSparseEmbeddings) {
+  options_.model = TheModel();
+  options_.clock = &clock_;
+  batch_ = std::make_unique<RunningBatch>(
+      options_, std::make_unique<SparseEngine>(puppets_.Make()));
+  Request request = MakeRequest(Source(7), std::nullopt, nullptr);
+  request.sparse = true;
+  const auto observer = Add(request);
+  RunAll();
+  const auto result = observer->Wait();
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->sparse, (std::vector<SparseWeight>{{3, 0.5f}, {7, 0.25f}}));
 }
 
 TEST_F(RunningBatchTest, RunsADecoderWithoutAnEncoder) {

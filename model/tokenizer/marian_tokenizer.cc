@@ -277,27 +277,35 @@ absl::StatusOr<Encoding> MarianTokenizer::Encode(
   }
 
   Encoding encoding;
-  std::vector<Token> tokens;
-  const auto add = [&](int32_t id, size_t at) {
-    Token& token = tokens.emplace_back();
-    token.id = id;
-    token.piece = side.vocabulary->PieceOf(id);
-    token.byte_begin = token.byte_end = static_cast<int>(at);
-    token.special = true;
-  };
-  for (const int32_t id : options.prefix_ids) add(id, 0);
   TRIVIUM_ASSIGN_OR_RETURN(
-      std::vector<Token> text_tokens,
+      std::vector<Token> tokens,
       TokenizeEnough(
           text, options,
           [&](std::string_view some) { return TextTokens(some, side); },
           &encoding.partial));
   std::optional<std::vector<Token>> no_second;
   TRIVIUM_ASSIGN_OR_RETURN(encoding.truncated,
-                           Truncate(options, added, &text_tokens, &no_second));
-  std::move(text_tokens.begin(), text_tokens.end(), std::back_inserter(tokens));
-  if (options.add_special_tokens) add(side.end_id, text.size());
-  for (const int32_t id : options.suffix_ids) add(id, text.size());
+                           Truncate(options, added, &tokens, &no_second));
+  const auto special = [&](int32_t id, size_t at) {
+    Token token;
+    token.id = id;
+    token.piece = side.vocabulary->PieceOf(id);
+    token.byte_begin = token.byte_end = static_cast<int>(at);
+    token.special = true;
+    return token;
+  };
+  // A long text's tokens take far more memory than the text: no second list.
+  tokens.reserve(tokens.size() + added);
+  std::vector<Token> before;
+  for (const int32_t id : options.prefix_ids) before.push_back(special(id, 0));
+  tokens.insert(tokens.begin(), std::move_iterator(before.begin()),
+                std::move_iterator(before.end()));
+  if (options.add_special_tokens) {
+    tokens.push_back(special(side.end_id, text.size()));
+  }
+  for (const int32_t id : options.suffix_ids) {
+    tokens.push_back(special(id, text.size()));
+  }
   encoding.ids.reserve(tokens.size());
   for (const Token& token : tokens) encoding.ids.push_back(token.id);
   if (options.with_tokens) {

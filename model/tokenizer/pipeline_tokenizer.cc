@@ -237,21 +237,23 @@ absl::StatusOr<Encoding> PipelineTokenizer::Assemble(
   encoding.partial = partial;
   TRIVIUM_ASSIGN_OR_RETURN(encoding.truncated,
                            Truncate(options, added, &first, &second));
-  std::vector<Token> tokens;
-  const auto add = [&](std::span<const int32_t> ids) {
+  // A long text's tokens take far more memory than the text: no second list.
+  std::vector<Token> tokens = parts_.post_processor.Join(
+      std::move(first), std::move(second), options.add_special_tokens);
+  const auto insert = [&](std::span<const int32_t> ids, auto at) {
+    std::vector<Token> specials;
     for (const int32_t id : ids) {
-      Token& token = tokens.emplace_back();
+      Token& token = specials.emplace_back();
       token.id = id;
       token.piece = IdToPiece(id, options.side);
       token.special = true;
       token.text_index = -1;
     }
+    tokens.insert(at, std::move_iterator(specials.begin()),
+                  std::move_iterator(specials.end()));
   };
-  add(options.prefix_ids);
-  std::vector<Token> joined = parts_.post_processor.Join(
-      std::move(first), std::move(second), options.add_special_tokens);
-  std::move(joined.begin(), joined.end(), std::back_inserter(tokens));
-  add(options.suffix_ids);
+  insert(options.prefix_ids, tokens.begin());
+  insert(options.suffix_ids, tokens.end());
   if (!parts_.tells_types) {
     for (Token& token : tokens) token.type_id = 0;
   }

@@ -87,9 +87,9 @@ class Metrics : public BatchingObserver {
   void OnOverload(const char* action);
   // Sets the number of open connections of clients.
   void OnConnections(int64_t open);
-  // The server ended a connection. `reason`: "evicted" (idle, to make room),
-  // "refused" (no room), "abuse" (of HTTP/2), "handshake" (the TLS handshake
-  // failed), "old" (--max-connection-age).
+  // The server ended a connection. `reason`: "evicted" (idle or slow, to make
+  // room), "refused" (no room), "abuse" (of HTTP/2), "handshake" (the TLS
+  // handshake failed), "old" (--max-connection-age).
   void OnConnectionEnded(const char* reason);
 
   // `result`: "sent" (to the collector of traces) or "dropped".

@@ -291,9 +291,9 @@ class Attack(unittest.TestCase):
     FEW_CALLS = 4
     PATIENCE_SECONDS = 120
     # What the server may come to hold in all tests of a class: with the embedded
-    # model it holds 150 MB in peace. Long texts to tokenize came to 400 to 549 MB
-    # in twelve runs beside a compile, with servers of two days. By themselves, 32
-    # calls of 4 MB at once came to 377 MB, four lists of 4 M kinds to 290 MB.
+    # model it holds 150 MB in peace. By themselves, beside compilers, 32 calls of
+    # 4 MB at once came to 368 MB, long texts to tokenize to 202 to 296 MB in three
+    # runs, four lists of 4 M kinds to 290 MB. docs/threats.md says what takes it.
     MOST_BYTES = 640 << 20
 
     # The median time of an honest call in peace, on the machine that

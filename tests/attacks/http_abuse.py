@@ -8,11 +8,13 @@ import gzip
 import itertools
 import json
 import os
+import pathlib
 import resource
 import socket
 import ssl
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 import urllib.error
@@ -20,6 +22,7 @@ import urllib.request
 import zlib
 
 import attack
+import shapes
 
 HERE = ("127.0.0.2", 0)
 NOTHING = b"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -28,10 +31,10 @@ LANGUAGES = b"GET /languages HTTP/1.1\r\nHost: x\r\n\r\n"
 HEAD = b"POST /tokenize HTTP/1.1\r\nHost: x\r\n"
 
 
-def post(path, value):
+def post(path, value, client="attacker"):
     """A request of JSON."""
     body = json.dumps(value).encode()
-    return (f"POST {path} HTTP/1.1\r\nHost: x\r\nx-client: attacker\r\n"
+    return (f"POST {path} HTTP/1.1\r\nHost: x\r\nx-client: {client}\r\n"
             "Content-Type: application/json\r\n"
             f"Content-Length: {len(body)}\r\n\r\n").encode() + body
 
@@ -213,6 +216,126 @@ class HttpsAbuse(HttpAbuse):
                 connection.recv(1 << 16)
 
         self.in_turns(shout)
+
+
+class HttpProxy(attack.Attack):
+    """A proxy: all calls come from one address, each on a connection of its own,
+    and a header tells clients apart. One client's slow requests would take all
+    connections that an address may have; another's are answered."""
+    OF_ADDRESS = 64
+    SLOW = OF_ADDRESS + 16
+    FLAGS = ("--http-listen", "127.0.0.1:0", "--client-key-header", "x-client",
+             "--max-connections", str(2 * OF_ADDRESS))
+    # A request is slow after a second, and would be ended after 30.
+    MOST_SECONDS = 15
+    HONEST = post(attack.INFERENCE + "Translate",
+                  {"inputs": [{"text": "I ate an apple."}]}, "honest")
+
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.TemporaryDirectory() as scratch:
+            chat = pathlib.Path(scratch, "chat")
+            shapes.make_chat_model(chat)
+            cls.FLAGS += ("--model", f"chat={chat}")
+            super().setUpClass()
+
+    def connect(self):
+        connection = socket.socket()
+        connection.settimeout(30)
+        # So that it holds little that was sent and not read.
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        host, _, port = self.server.http_address.rpartition(":")
+        connection.connect((host, int(port)))
+        return connection
+
+    def hold(self, request, go_on, over):
+        """Keeps SLOW connections on which `request` was sent; `go_on(connection)`
+        now and then. One that the server ends is opened again."""
+        connections = []
+        while not over.wait(0.1):
+            for each in list(connections):
+                try:
+                    go_on(each)
+                except OSError:
+                    each.close()
+                    connections.remove(each)
+            while len(connections) < self.SLOW:
+                try:
+                    connections.append(self.connect())
+                    connections[-1].sendall(request)
+                except OSError:
+                    pass  # the next round drops it
+        for each in connections:
+            each.close()
+
+    def ask(self):
+        """One call of the honest client, tried again while there is no room for
+        its connection."""
+        answer = b""
+
+        def answered():
+            nonlocal answer
+            try:
+                with self.connect() as connection:
+                    connection.sendall(self.HONEST)
+                    answer = connection.recv(1 << 16)
+            except OSError:
+                answer = b""
+            return answer.startswith(b"HTTP/1.1 200")
+
+        self.wait_for(answered, lambda: answer)
+
+    def slowly(self, request, go_on):
+        """Holds slow requests beside the honest client."""
+        evicted = 'trivium_connections_ended_total{reason="evicted"}'
+        before = self.server.metrics()[evicted]
+        over = threading.Event()
+        slow = threading.Thread(target=self.hold, args=(request, go_on, over))
+        slow.start()
+        try:
+            # Its connections are full, and the first ones go.
+            self.wait_for(lambda: self.server.metrics()[evicted] > before)
+            seconds = []
+            until = attack.deadline()
+            while not seconds or time.monotonic() < until:
+                begin = time.monotonic()
+                self.ask()
+                seconds.append(time.monotonic() - begin)
+        finally:
+            over.set()
+            slow.join()
+        print(f"{self.id()}: {len(seconds)} honest calls, the slowest "
+              f"{max(seconds):.2f} s; the server's peak "
+              f"{self.server.peak_bytes() / 1e6:.0f} MB", flush=True)
+        self.assertLess(max(seconds), self.MOST_SECONDS)
+        self.wait_for(lambda: sum(
+            value for name, value in self.server.metrics().items()
+            if name.startswith("trivium_held_bytes")) == 0)
+
+    def test_slow_bodies(self):
+        self.slowly(post("/tokenize", {"inputs": "a" * 1000})[:-900],
+                    lambda connection: connection.sendall(b"a"))
+
+    def stream(self):
+        """A stream of more bytes than sockets hold."""
+        return post("/v1/chat/completions", {
+            "model": "chat", "messages": shapes.USER, "stream": True,
+            "max_tokens": 400, "min_tokens": 400, "logprobs": True,
+            "top_logprobs": 20})
+
+    def test_streams_read_byte_by_byte(self):
+        def read(connection):
+            if not connection.recv(1):
+                raise OSError("ended")
+
+        self.slowly(self.stream(), read)
+
+    def test_streams_that_are_not_read(self):
+        def look(connection):
+            if connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+                raise OSError("ended")
+
+        self.slowly(self.stream(), look)
 
 
 class HttpFiles(attack.Attack):

@@ -65,25 +65,22 @@ class Memory(attack.Attack):
                               "DEADLINE_EXCEEDED"})
 
     def test_large_requests_that_never_come_beside_others_of_a_proxy(self):
-        """A connection of two clients that have both called. One announces more
-        than there is room for, in requests large and small, and sends a byte of
-        each at a time: the other neither waits for it nor is refused."""
+        """A connection of two clients. One announces more than there is room for,
+        in requests large and small, and sends a byte of each at a time: the
+        other, which calls for the first time, neither waits for it nor is
+        refused."""
         def refused():
             return self.actions()['trivium_overload_actions_total{action="refused"}']
 
         before = refused()
         text = attack.field(2, attack.field(1, b"I ate an apple."))
         honest = b"\0" + len(text).to_bytes(4, "big") + text
-        sizes = [4 << 20] * 85 + [16 << 10] * 5
-        first = 181
-        greedy = set(range(3, first, 2))
+        sizes = [4 << 20] * 110 + [16 << 10] * 5
+        first = 2 * len(sizes) + 1
+        greedy = set(range(1, first, 2))
         stream = first
         slowest = 0
         with Connection(self.server.address) as proxy:
-            proxy.socket.sendall(
-                frame(HEADERS, END_HEADERS, 1, call_of("honest")) +
-                frame(DATA, END_STREAM, 1, honest))
-            proxy.wait_for_end(1, self.PATIENCE_SECONDS)
             for each, size in zip(sorted(greedy), sizes):
                 proxy.socket.sendall(
                     frame(HEADERS, END_HEADERS, each, call_of("attacker")) +

@@ -354,18 +354,23 @@ def set_labels(folder, names):
     file.write_bytes(struct.pack("<Q", len(text)) + text + data)
 
 
+def make_chat_model(folder):
+    """A tiny decoder that chats."""
+    golden = ROOT / "tests/golden/qwen3.lm"
+    shutil.copytree(ROOT / "tests/integration/chats", folder)
+    for file in ("generation_config.json", "model.safetensors"):
+        shutil.copy(golden / file, folder)
+    config = json.loads((golden / "config.json").read_text())
+    config["max_position_embeddings"] = 1024
+    (folder / "config.json").write_text(json.dumps(config))
+
+
 class Shapes(attack.Attack):
     @classmethod
     def setUpClass(cls):
         with tempfile.TemporaryDirectory() as scratch:
             chat = pathlib.Path(scratch, "chat")
-            golden = ROOT / "tests/golden/qwen3.lm"
-            shutil.copytree(ROOT / "tests/integration/chats", chat)
-            for file in ("generation_config.json", "model.safetensors"):
-                shutil.copy(golden / file, chat)
-            config = json.loads((golden / "config.json").read_text())
-            config["max_position_embeddings"] = 1024
-            (chat / "config.json").write_text(json.dumps(config))
+            make_chat_model(chat)
             cls.FLAGS = ["--http-listen", "127.0.0.1:0", "--log-level", "warn",
                          "--model", f"chat={chat}"]
             for name, golden in GOLDENS.items():

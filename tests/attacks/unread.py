@@ -9,7 +9,7 @@ import unittest
 
 import attack
 from http2 import (DATA, END_HEADERS, END_STREAM, FIRST_CALL, HEADERS,
-                   NEXT_CALL, Connection, frame)
+                   NEXT_CALL, WINDOW_UPDATE, Connection, call_of, frame)
 
 CONNECTIONS = 4
 CALLS = 200
@@ -52,6 +52,44 @@ class Unread(attack.Attack):
                 if time.monotonic() > until:
                     break
         self.assert_unharmed(honest)
+
+    def test_a_client_of_a_proxy_that_reads_byte_by_byte(self):
+        """A connection of two clients, one of which takes a byte of each of its
+        answers at a time. The other does not wait, and the answers are given up
+        in the end."""
+        def call(stream, client):
+            text = attack.field(2, attack.field(1, b"I ate an apple."))
+            return (frame(HEADERS, END_HEADERS, stream, call_of(client)) +
+                    frame(DATA, END_STREAM, stream,
+                          b"\0" + struct.pack(">I", len(text)) + text))
+
+        def window(stream, count):
+            return frame(WINDOW_UPDATE, 0, stream, struct.pack(">I", count))
+
+        slow = set(range(1, 2 * CALLS, 2))
+        stream = 2 * CALLS + 1
+        seconds = []
+        with Connection(self.server.address, settings=CLOSED) as proxy:
+            for each in sorted(slow):
+                proxy.socket.sendall(call(each, "attacker"))
+            until = attack.deadline()
+            while not seconds or time.monotonic() < until:
+                proxy.socket.sendall(b"".join(window(each, 1) for each in slow))
+                begin = time.monotonic()
+                proxy.socket.sendall(call(stream, "honest") +
+                                     window(stream, 1 << 15))
+                ended, with_data = proxy.wait_for_end(
+                    stream, self.PATIENCE_SECONDS)
+                self.assertIn(stream, with_data)
+                slow -= ended
+                seconds.append(time.monotonic() - begin)
+                stream += 2
+                time.sleep(0.02)
+            self.wait_for(lambda: self.held() < 1000)
+        print(f"{self.id()}: {len(seconds)} honest calls, the slowest "
+              f"{max(seconds) * 1e3:.1f} ms", flush=True)
+        self.assertLess(max(seconds), self.MOST_SECONDS * self.slowness
+                        * self.others.slows_by())
 
 
 class UnreadLog(unittest.TestCase):

@@ -16,4 +16,16 @@ EQUIVALENT = {
     ("model/search/logits_rules.cc", "the statement is dropped",
      "edits->written.clear()"):
     "a search's rules stay, so what Watch does not fill was never filled",
+    ("model/transformer/kv_cache.cc", "the statement is dropped",
+     "free_.reserve(blocks)"):
+    "the constructor pushes as many blocks as may ever be free",
+    ("model/transformer/hypotheses.cc", "the condition is never true",
+     "hypothesis->prefix.empty()"):
+    "of an empty prefix RegisterBlocks registers nothing, and nothing is cleared",
+    ("model/search/beam_search.cc", "> becomes >=",
+     "a.log_probability > b.log_probability"):
+    "it is asked of two that differ",
+    ("model/search/row_scores.cc", "the condition is never true",
+     "tokens->size() == count"):
+    "Collect takes the best of what is found; the heap only keeps it short",
 }

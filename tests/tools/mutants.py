@@ -28,6 +28,8 @@ STATEMENT = re.compile(
     r"\([^(){};]*\)[.][\w.]+)*(?: (?:=|\+=|-=) [^;{}]*|\([^;{}]*\))?);")
 NO_STATEMENT = re.compile(r"(return|break|continue|using|default|public|"
                           r"private|goto|throw|assert|static_assert|delete)\b")
+# A macro that returns an error.
+CHECK = "TRIVIUM_RETURN_IF_ERROR("
 
 DECLARATION = "namespace trivium { bool MutantRuns(int number); }\n#line 1\n"
 
@@ -41,12 +43,21 @@ class Place:
     others: list  # (what is done, other text)
 
 
+NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'
+                     r"(?<![\w'])'(?:\\.|[^'\\\n])+'|^#[^\n]*", re.S | re.M)
+
+
 def code_only(text):
     """`text` with comments, strings and directives as spaces."""
-    pattern = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'
-                         r"(?<![\w'])'(?:\\.|[^'\\\n])+'|^#[^\n]*", re.S | re.M)
-    return pattern.sub(
+    return NO_CODE.sub(
         lambda found: re.sub(r"[^\n]", " ", found.group()), text)
+
+
+def on_one_line(text):
+    """`text` without comments and line ends."""
+    return NO_CODE.sub(
+        lambda found: "" if found.group().startswith("/") else found.group(),
+        text).replace("\n", " ")
 
 
 def closing(code, begin):
@@ -129,6 +140,11 @@ def places(text):
         does = "(" in part or "=" in part or part.startswith(("++", "--"))
         if not does or NO_STATEMENT.match(part):
             continue
+        if part.startswith(CHECK):
+            found.append(Place(each.start(2) + len(CHECK), each.end(2) - 1,
+                               "value", [("the check is dropped",
+                                          "absl::OkStatus()")]))
+            continue
         found.append(Place(each.start(2), each.end(2), "statement",
                            [("the statement is dropped", "")]))
     chosen = []
@@ -154,7 +170,7 @@ def rewritten(text, mutants):
             new = f"{runs[0][0]} ? (void)0 : (void)({original})"
         else:
             cast = "static_cast<bool>" if kind == "condition" else ""
-            new = "".join(f"{test} ? {cast}({other}) : "
+            new = "".join(f"{test} ? {cast}({on_one_line(other)}) : "
                           for test, other in runs) + f"{cast}({original})"
         text = text[:begin] + new + text[end:]
     return DECLARATION + text

@@ -60,6 +60,23 @@ class MutantsTest(unittest.TestCase):
             "static_cast<bool>(a < b)) ++c;\n"
             "  trivium::MutantRuns(3) ? (void)0 : (void)(d());\n}\n")
 
+    def test_a_check_is_dropped(self):
+        code = "S F() {\n  TRIVIUM_RETURN_IF_ERROR(G(a));\n}\n"
+        place, = mutants.places(code)
+        self.assertEqual(place.others,
+                         [("the check is dropped", "absl::OkStatus()")])
+        self.assertEqual(code[place.begin:place.end], "G(a)")
+
+    def test_lines_keep_their_numbers(self):
+        code = "int F() {\n  return a +  // one\n         b;\n}\n"
+        place, = mutants.places(code)
+        (_, other), = place.others
+        self.assertEqual(
+            mutants.rewritten(code, [(place, 1, other)]),
+            mutants.DECLARATION +
+            "int F() {\n  return trivium::MutantRuns(1) ? (a -            b) : "
+            "(a +  // one\n         b);\n}\n")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,13 +1,15 @@
 #!/usr/bin/python3 -B
 """Takes defences of docs/threats.md away and expects that their tests fail.
 
-    tests/tools/walk_threats.py BUILD [--one-by-one] [PROGRAM...]
+    tests/tools/walk_threats.py BUILD [--one-by-one | --together]
+        [--whole BUILD] [PROGRAM...]
 
 BUILD is a build folder of a copy of the source that may be changed, such as a
 `git worktree`: the edits of defences.py are made in the copy from which BUILD
 was configured, and undone at the end. All defences of a program are taken away
-together, which needs one build, unless --one-by-one. First each test must pass
-as the source is.
+together, which needs one build of it, unless --one-by-one; with --together
+those of all programs, which needs one build in all. First each test must pass
+as the source is: in the build folder --whole, if that has the programs already.
 """
 
 import argparse
@@ -51,10 +53,10 @@ class Edits:
             path.write_text(content, encoding="utf-8")
 
 
-def build_program(build, program):
+def build_programs(build, programs):
     jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", "2")
     run = subprocess.run(["cmake", "--build", build, "-j", jobs, "--target",
-                          program],
+                          *programs, "--", "-k", "0"],
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                          text=True, check=False)
     if run.returncode != 0:
@@ -81,37 +83,43 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("programs", nargs="*")
-    parser.add_argument("--one-by-one", action="store_true")
+    parser.add_argument("--whole", type=pathlib.Path)
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--one-by-one", action="store_true")
+    how.add_argument("--together", action="store_true")
     arguments = parser.parse_intermixed_args()
     build = arguments.build.resolve()
     source = source_of(build)
     threats = (source / "docs" / "threats.md").read_text(encoding="utf-8")
-    by_program = {}
-    for program, test, edits in defences.DEFENCES:
+    walked = [one for one in defences.DEFENCES
+              if not arguments.programs or one[0] in arguments.programs]
+    programs = sorted({program for program, _, _ in walked})
+    if not arguments.whole:
+        build_programs(build, programs)
+    for program, test, _ in walked:
         if f"`{test}`" not in threats:
             sys.exit(f"docs/threats.md does not name {test}")
-        if not arguments.programs or program in arguments.programs:
-            by_program.setdefault(program, []).append((test, edits))
-    for program, tests in by_program.items():
-        build_program(build, program)
-        for test, _ in tests:
-            if not passes(build, source, program, test):
-                sys.exit(f"{test} fails with its defence")
+        if not passes((arguments.whole or build).resolve(), source, program,
+                      test):
+            sys.exit(f"{test} fails with its defence")
+    if arguments.together:
+        groups = [walked]
+    elif arguments.one_by_one:
+        groups = [[one] for one in walked]
+    else:
+        groups = [[one for one in walked if one[0] == program]
+                  for program in programs]
     missed = []
-    for program, tests in by_program.items():
-        groups = ([[one] for one in tests] if arguments.one_by_one else [tests])
-        for group in groups:
-            with Edits(source, [edit for _, edits in group for edit in edits]):
-                build_program(build, program)
-                for test, _ in group:
-                    if passes(build, source, program, test):
-                        missed.append(test)
-                        print(f"PASSES WITHOUT ITS DEFENCE {test}", flush=True)
-                    else:
-                        print(f"fails without its defence {test}", flush=True)
-        build_program(build, program)
-    print(f"{len(missed)} of {sum(map(len, by_program.values()))} tests miss "
-          "their defence")
+    for group in groups:
+        with Edits(source, [edit for _, _, edits in group for edit in edits]):
+            build_programs(build, sorted({program for program, _, _ in group}))
+            for program, test, _ in group:
+                if passes(build, source, program, test):
+                    missed.append(test)
+                    print(f"PASSES WITHOUT ITS DEFENCE {test}", flush=True)
+                else:
+                    print(f"fails without its defence {test}", flush=True)
+    print(f"{len(missed)} of {len(walked)} tests miss their defence")
     sys.exit(1 if missed else 0)
 
 

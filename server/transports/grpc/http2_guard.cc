@@ -28,6 +28,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 
@@ -42,6 +43,9 @@ constexpr absl::Duration kLeastRest = absl::Milliseconds(5);
 
 // Time after which to ask for room again, or for a turn that was missed.
 constexpr absl::Duration kRoomRest = absl::Milliseconds(20);
+
+// Time after which to look again whether a frame has ended.
+constexpr absl::Duration kLateRest = absl::Seconds(1);
 
 // The part of the window that is returned at a time: an eighth of the smallest
 // window.
@@ -97,6 +101,7 @@ absl::StatusOr<size_t> Http2Guard::OnClient(std::string_view bytes,
       said_.size() < kMostMade &&
       ((balance_ >= 0 && MayBegin() && !turn_over()) || !client_.between())) {
     absl::Status status;
+    if (now >= late_at_ && client_.between()) ResetLate(now, to_grpc);
     if (client_.payload() > 0) {
       const std::string_view payload = bytes.substr(0, client_.payload());
       std::string_view taken =
@@ -201,11 +206,46 @@ size_t Http2Guard::OnData(std::string_view payload, absl::Time now) {
     if (its.paced) bare_calls_->Return();
     if (its.call != nullptr) its.call->OnWhole();
   }
+  late_at_ = std::min(late_at_, its.messages.began() + kMessageTime);
   data_ -= passing;
   if (passing == data) return payload.size();
-  if (!several_clients_ || !its.messages.lacks_room()) return passing;
+  if (!is_proxy_ || !its.messages.lacks_room()) return passing;
   Refuse(its);
   return payload.size();
+}
+
+absl::Status Http2Guard::EndLate(absl::Time now, std::string* to_grpc) {
+  if (client_.between()) {
+    ResetLate(now, to_grpc);
+    return absl::OkStatus();
+  }
+  // Nothing may come between a frame's bytes. Its end is awaited for as long.
+  for (const auto& [stream, its] : open_) {
+    if (now >= its.messages.began() + 2 * kMessageTime) {
+      return absl::ResourceExhaustedError("a message that does not end");
+    }
+  }
+  late_at_ = now + kLateRest;
+  return absl::OkStatus();
+}
+
+void Http2Guard::ResetLate(absl::Time now, std::string* to_grpc) {
+  std::vector<uint32_t> late;
+  late_at_ = absl::InfiniteFuture();
+  for (const auto& [stream, its] : open_) {
+    const absl::Time ends = its.messages.began() + kMessageTime;
+    if (now >= ends) {
+      late.push_back(stream);
+    } else {
+      late_at_ = std::min(late_at_, ends);
+    }
+  }
+  for (const uint32_t stream : late) {
+    AppendReset(stream, ResetCode::kEnhanceYourCalm, &said_);
+    incoming_->OnRefused();
+    Close(stream);
+    ResetForGrpc(stream, to_grpc);
+  }
 }
 
 void Http2Guard::Refuse(const Stream& its) {
@@ -258,7 +298,8 @@ absl::Status Http2Guard::OnHeaders(std::string* to_grpc) {
     Judgement judgement;
     if (judge_) judgement = judge_(&*fields, /*may_refuse=*/table_settled_);
     if (!one_client_) one_client_ = judgement.client;
-    several_clients_ = several_clients_ || judgement.client != *one_client_;
+    is_proxy_ =
+        is_proxy_ || judgement.named || judgement.client != *one_client_;
     if (judgement.refusal) {
       AppendHeaders(stream, kEndStream, *judgement.refusal, &said_);
       // Tells the client not to send the rest of the request.

@@ -35,9 +35,12 @@ namespace trivium {
 //   - A connection that has many calls without a message begins the next ones
 //     at a bounded rate (BareCalls).
 //   - A large request message is read when there is memory for it
-//     (IncomingMessages). If there is none, the connection waits; if several
-//     clients have called on it, as behind a proxy, the call is refused
-//     instead, so that they do not wait for one of them.
+//     (IncomingMessages). If there is none, the connection waits; if it is a
+//     proxy's, the call is refused instead, so that other clients do not wait
+//     for one of them. A proxy's are those on which several clients have
+//     called, or one that is named (Judgement::named).
+//   - A large message that takes longer than kMessageTime to arrive is refused:
+//     gRPC keeps what has come of it.
 //   - A call begins when it is its client's turn (CallTurns).
 //   - A header block has at most kMaxHeaderBytes, and kMaxFieldBytes when it is
 //     unpacked; a connection has at most max_streams open streams. Exceeding a
@@ -70,6 +73,10 @@ class Http2Guard {
   // About how many bytes it prepares for either side before they are sent.
   static constexpr size_t kMostMade = 64 << 10;
 
+  // Time for a large message, from when there is room for it: that of HTTP's
+  // bodies.
+  static constexpr absl::Duration kMessageTime = absl::Seconds(30);
+
   // So many calls of a connection are judged before the others have their turn.
   static constexpr int kHeadsATurn = 32;
 
@@ -86,6 +93,7 @@ class Http2Guard {
     // Null: the call needs no turn to begin.
     std::unique_ptr<CallTurns::Turn> turn = nullptr;
     ClientId client = 0;
+    bool named = false;  // by a proxy, not by the connection's address
   };
   // Judges a call by its header fields. It may change them; gRPC gets the
   // result. `may_refuse`: an answer may be sent now.
@@ -116,6 +124,12 @@ class Http2Guard {
   // True if OnClient refused a request of HTTP/1.
   bool is_http1() const { return is_http1_; }
 
+  // Returns when to call EndLate, if OnClient is not called before.
+  absl::Time late_at() const { return late_at_; }
+  // Refuses messages that take too long. An error: one has taken twice as long,
+  // and the client is in the middle of a frame.
+  absl::Status EndLate(absl::Time now, std::string* to_grpc);
+
   // Appends gRPC's bytes to `to_client`, and between its frames the guard's
   // own.
   void OnServer(std::string_view bytes, std::string* to_client);
@@ -136,6 +150,8 @@ class Http2Guard {
     bool paced = false;                       // counted by bare_calls_
   };
 
+  // EndLate between two frames of the client's.
+  void ResetLate(absl::Time now, std::string* to_grpc);
   absl::Status OnClientFrame(const FrameHead& head, std::string* to_grpc);
   absl::Status BeginHeaders(const FrameHead& head);
   // Passes on bytes of the current payload. Returns how many it consumed.
@@ -169,7 +185,7 @@ class Http2Guard {
   uint32_t last_stream_ = 0;
   int heads_ = 0;                       // judged in this turn
   std::optional<ClientId> one_client_;  // of the first call
-  bool several_clients_ = false;
+  bool is_proxy_ = false;
 
   // The client's current frame.
   bool passes_ = false;         // gRPC gets it
@@ -198,6 +214,8 @@ class Http2Guard {
   bool waits_for_resets_ = false;
   bool waits_for_calls_ = false;
   bool waits_for_room_ = false;  // or for a turn
+  // No message is late before.
+  absl::Time late_at_ = absl::InfiniteFuture();
   double balance_;  // units at balance_at_; negative: the connection rests
   absl::Time balance_at_;
 };

@@ -41,6 +41,7 @@ size_t MessageReader::Read(std::string_view bytes, absl::Time now,
 void MessageReader::End(int64_t* small) {
   *small -= std::exchange(small_, 0);
   room_.reset();
+  began_ = absl::InfiniteFuture();
   paused_ = false;
 }
 
@@ -54,6 +55,7 @@ bool MessageReader::HasRoom(absl::Time now, IncomingMessages* incoming,
     return true;
   }
   room_ = incoming->Reserve(left_, now);
+  if (room_) began_ = std::min(began_, now);
   if (!room_ && !std::exchange(paused_, true)) incoming->OnPaused();
   return room_.has_value();
 }

@@ -35,6 +35,9 @@ class MessageReader {
   bool lacks_room() const { return paused_ && !room_ && small_ == 0; }
   // True once the first message has passed.
   bool any_whole() const { return any_whole_; }
+  // When the large message that is arriving found room for the first time; in
+  // the infinite future if none is.
+  absl::Time began() const { return began_; }
 
   // Ends the stream; returns its room.
   void End(int64_t* small);
@@ -51,6 +54,7 @@ class MessageReader {
   bool paused_ = false;  // the message has waited for room
   int64_t small_ = 0;    // the message's part of the connection's `small`
   std::optional<IncomingMessages::Room> room_;
+  absl::Time began_ = absl::InfiniteFuture();
 };
 
 }  // namespace trivium

@@ -3,6 +3,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -70,6 +71,12 @@ absl::Status RelayedConnection::MoveFromClient(absl::Time now) {
     from_client_ = ReadPiece(client_.get(), &client_closed_);
     if (!from_client_.empty()) last_active_ = now;
   }
+  if (now >= guard_.late_at()) {
+    TRIVIUM_RETURN_IF_ERROR(guard_.EndLate(now, &to_grpc_));
+    SendToGrpc();
+    guard_.OnServer({}, &to_client_);
+    if (!SendPiece(client_.get(), &to_client_)) return Over();
+  }
   while (!from_client_.empty() && to_grpc_.empty() && !client_is_behind()) {
     const absl::StatusOr<size_t> taken =
         guard_.OnClient(from_client_, now, &to_grpc_);
@@ -120,10 +127,13 @@ uint32_t RelayedConnection::grpc_events() const {
 }
 
 std::optional<absl::Time> RelayedConnection::resume() const {
-  if (from_client_.empty() || !to_grpc_.empty() || client_is_behind()) {
-    return std::nullopt;
+  if (!to_grpc_.empty()) return std::nullopt;
+  absl::Time next = guard_.late_at();
+  if (!from_client_.empty() && !client_is_behind()) {
+    next = std::min(next, guard_.resume());
   }
-  return guard_.resume();
+  if (next == absl::InfiniteFuture()) return std::nullopt;
+  return next;
 }
 
 }  // namespace trivium

@@ -42,7 +42,7 @@ class RelayedConnection {
   uint32_t client_events() const;
   uint32_t grpc_events() const;
   // Returns when to call MoveFromClient without an event, because the guard
-  // lets the connection rest. Nothing: it does not rest.
+  // lets the connection rest, or a message is late then. Nothing: never.
   std::optional<absl::Time> resume() const;
 
   // True if no call is open.

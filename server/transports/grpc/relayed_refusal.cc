@@ -145,6 +145,7 @@ Http2Guard::Judgement JudgeRelayed(const Environment& environment,
   };
   Http2Guard::Judgement judgement;
   judgement.client = ClientOf(context);
+  judgement.named = !context.client_key.empty();
   auto place = open_calls->Admit(judgement.client);
   if (!place.ok()) {
     judgement.reset = true;

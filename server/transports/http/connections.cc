@@ -28,7 +28,8 @@ constexpr uint64_t kWake = 0;
 constexpr uint64_t kListener = 1;
 // Pause of accepting while kMaxGoing connections wait to be closed.
 constexpr absl::Duration kGoingPause = absl::Milliseconds(1);
-// A connection that was in use so lately is not evicted for lack of files.
+// A connection that was in use so lately is not evicted for lack of files, nor
+// one that has waited for its client for no longer.
 constexpr absl::Duration kInUse = absl::Seconds(1);
 
 }  // namespace
@@ -103,7 +104,7 @@ std::optional<HttpConnections::Id> HttpConnections::Add(
                                   : NetworkOf(AddressText(client));
   MutexLock lock(&mutex_);
   if (broken_) return std::nullopt;
-  if (!limits_.HasRoom(network) && !EndLongestIdle(network)) {
+  if (!limits_.HasRoom(network) && !MakeRoom(network, SteadyNow())) {
     metrics_->OnConnectionEnded("refused");
     return std::nullopt;
   }
@@ -137,18 +138,25 @@ void HttpConnections::EndIdleForFiles(absl::Time now) {
   if (connection.phase == Phase::kIdle && now - connection.since < kInUse) {
     return;
   }
-  EndLongestIdle("");
+  Evict(*id);
 }
 
-bool HttpConnections::EndLongestIdle(const std::string& network) {
-  const std::optional<Id> id = limits_.LongestIdle(network);
-  if (!id) return false;
-  limits_.Remove(*id);
-  Connection& connection = connections_.at(*id);
+bool HttpConnections::MakeRoom(const std::string& network, absl::Time now) {
+  std::optional<Id> id = limits_.LongestIdle(network);
+  if (!id) {
+    id = limits_.LongestWaiting(network);
+    if (!id || now - connections_.at(*id).waits_since < kInUse) return false;
+  }
+  Evict(*id);
+  return true;
+}
+
+void HttpConnections::Evict(Id id) {
+  limits_.Remove(id);
+  Connection& connection = connections_.at(id);
   connection.deadline = absl::InfiniteFuture();
   shutdown(connection.socket, SHUT_RDWR);
   metrics_->OnConnectionEnded("evicted");
-  return true;
 }
 
 HttpConnections::Id HttpConnections::Opened(int socket) {
@@ -176,9 +184,21 @@ void HttpConnections::SetPhase(Id id, Phase phase) {
   if (entry != connections_.end()) SetPhaseLocked(id, &entry->second, phase);
 }
 
+void HttpConnections::Receive(Id id, uint64_t client) {
+  MutexLock lock(&mutex_);
+  const auto entry = connections_.find(id);
+  if (entry == connections_.end()) return;
+  entry->second.client = client;
+  SetPhaseLocked(id, &entry->second, Phase::kReceiving);
+}
+
 void HttpConnections::SetPhaseLocked(Id id, Connection* connection,
                                      Phase phase) {
   const absl::Time now = SteadyNow();
+  const auto waits = [](Phase of) {
+    return of == Phase::kReceiving || of == Phase::kAnswering;
+  };
+  if (!waits(connection->phase)) connection->waits_since = now;
   connection->phase = phase;
   connection->since = now;
   // Without memory it stays where it was among those that may be evicted.
@@ -186,6 +206,8 @@ void HttpConnections::SetPhaseLocked(Id id, Connection* connection,
     mutex_.AssertHeld();
     if (phase <= Phase::kIdle) {
       limits_.SetIdle(id);
+    } else if (waits(phase)) {
+      limits_.SetWaiting(id, connection->client);
     } else {
       limits_.SetBusy(id);
     }

@@ -49,7 +49,8 @@ class HttpConnections {
   struct Options {
     // Half of them may come from one client (NetworkOf). At either limit, a new
     // connection evicts one that has sent no request yet, else the one that has
-    // been idle the longest.
+    // been idle the longest, else one that waits for a client which sends or
+    // reads many things slowly (ConnectionLimits::LongestWaiting).
     int max_connections = 4096;
     // Time between two requests.
     absl::Duration idle_timeout = absl::Minutes(2);
@@ -93,6 +94,8 @@ class HttpConnections {
   void Close(Id id);
 
   void SetPhase(Id id, Phase phase);
+  // Begins kReceiving: a head of this client (ClientOf) has arrived.
+  void Receive(Id id, uint64_t client);
   // True if the connection is too old for another request after this one.
   bool IsOld(Id id);
   // Begins kWorking: `listener` is notified, once, if the client disconnects.
@@ -111,8 +114,10 @@ class HttpConnections {
   struct Connection {
     int socket = -1;
     Phase phase = Phase::kConnected;
-    absl::Time since;     // when the phase began
-    absl::Time deadline;  // when it is broken
+    uint64_t client = 0;     // of the current request
+    absl::Time since;        // when the phase began
+    absl::Time waits_since;  // kReceiving or kAnswering, without a break
+    absl::Time deadline;     // when it is broken
     absl::Time grows_old;
     bool counted_old = false;
     std::weak_ptr<HangUpListener> listener;
@@ -127,8 +132,11 @@ class HttpConnections {
   // the time it is heard, and the silent connections that held the files may
   // be gone: so no connection is evicted that was in use a moment ago.
   void EndIdleForFiles(absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
-  bool EndLongestIdle(const std::string& network)
+  // Evicts a connection for a new one of `network`. Returns false if none can
+  // be spared.
+  bool MakeRoom(const std::string& network, absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Evict(Id id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Accept(absl::Time now);
   // Returns true if the connection is old; the first time, counts it.
   bool CountOld(Connection* connection, absl::Time now)

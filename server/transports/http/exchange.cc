@@ -91,8 +91,6 @@ Exchange::~Exchange() {
 bool Exchange::Begin(RequestHead head, const std::string& peer,
                      int64_t content_length) {
   const Environment& handlers = environment_->handlers;
-  environment_->connections.SetPhase(connection_,
-                                     HttpConnections::Phase::kReceiving);
   context_.request_id = head.header("x-request-id");
   context_.traceparent = head.header("traceparent");
   context_.tracestate = head.header("tracestate");
@@ -107,6 +105,7 @@ bool Exchange::Begin(RequestHead head, const std::string& peer,
   }
   Admit(handlers.access, AuthorizationOf(head), &context_);
   client_ = ClientOf(context_);
+  environment_->connections.Receive(connection_, client_);
   head.grant = context_.grant;
   head.client_key = context_.client_key;
   head.peer = context_.peer;

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace trivium {
@@ -25,6 +26,18 @@ std::optional<ConnectionLimits::Id> ConnectionLimits::LongestIdle(
     }
   }
   return std::nullopt;
+}
+
+std::optional<ConnectionLimits::Id> ConnectionLimits::LongestWaiting(
+    const std::string& network) const {
+  const bool of_network = IsFull(network);
+  const std::list<Id>* most = nullptr;
+  for (const auto& [client, ids] : waiting_) {
+    if (of_network && client.first != network) continue;
+    if (most == nullptr || ids.size() > most->size()) most = &ids;
+  }
+  if (most == nullptr || most->size() <= kFewWaiting) return std::nullopt;
+  return most->front();
 }
 
 void ConnectionLimits::Add(Id id, const std::string& network) {
@@ -62,10 +75,34 @@ void ConnectionLimits::SetBusy(Id id) {
   connection->second.used = true;
 }
 
+void ConnectionLimits::SetWaiting(Id id, uint64_t client) {
+  const auto found = connections_.find(id);
+  if (found == connections_.end() || found->second.waiting) return;
+  Connection& connection = found->second;
+  Leave(&connection);
+  connection.used = true;
+  const auto of_client =
+      waiting_.try_emplace({connection.network, client}).first;
+  try {
+    of_client->second.push_back(id);
+  } catch (...) {
+    if (of_client->second.empty()) waiting_.erase(of_client);
+    throw;
+  }
+  connection.waiting = {of_client, std::prev(of_client->second.end())};
+}
+
 void ConnectionLimits::Leave(Connection* connection) {
-  if (!connection->idle) return;
-  (connection->used ? idle_ : unused_)
-      .erase(*std::exchange(connection->idle, std::nullopt));
+  if (connection->idle) {
+    (connection->used ? idle_ : unused_)
+        .erase(*std::exchange(connection->idle, std::nullopt));
+  }
+  if (connection->waiting) {
+    const auto [of_client, place] =
+        *std::exchange(connection->waiting, std::nullopt);
+    of_client->second.erase(place);
+    if (of_client->second.empty()) waiting_.erase(of_client);
+  }
 }
 
 int ConnectionsWithin(int64_t files, int files_each, int fewest, int wanted) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 
@@ -23,9 +24,15 @@ namespace trivium {
 //   }
 //   limits.Add(id, network);
 //   limits.SetIdle(id);      // and SetBusy while it has a call
+//
+// Where calls may wait for their clients (SetWaiting), LongestWaiting may give
+// a victim if no connection is idle.
 class ConnectionLimits {
  public:
   using Id = uint64_t;
+
+  // A client with at most so many connections that wait for it loses none.
+  static constexpr size_t kFewWaiting = 16;
 
   // `max_of_network` bounds the connections of one client, as its address tells
   // clients apart (NetworkOf in server/limits/client_id.h).
@@ -44,6 +51,10 @@ class ConnectionLimits {
   // come first, so that a burst of silent ones ends none that is in use.
   // Nothing if none of these is idle.
   std::optional<Id> LongestIdle(const std::string& network = "") const;
+  // Returns the connection that has waited the longest, of the client with the
+  // most connections that wait for it: of `network` if that has reached its
+  // limit, else of all. Nothing if that client has few. O(clients).
+  std::optional<Id> LongestWaiting(const std::string& network) const;
 
   // A new connection is neither idle nor busy yet. Its id is new.
   void Add(Id id, const std::string& network = "");
@@ -52,13 +63,20 @@ class ConnectionLimits {
   // Idle from now on, also if it was idle before. O(1).
   void SetIdle(Id id);
   void SetBusy(Id id);
+  // Busy with a call that waits for its client, which sends or reads slowly. A
+  // connection that waits already keeps its place.
+  void SetWaiting(Id id, uint64_t client);
 
  private:
+  // A client's connections that wait for it, for the longest first.
+  using Waiting = std::map<std::pair<std::string, uint64_t>, std::list<Id>>;
   struct Connection {
     std::string network;
     bool used = false;  // it has been busy
-    // Its place in unused_ or idle_.
+    // Its place in unused_ or idle_, and in waiting_.
     std::optional<std::list<Id>::iterator> idle;
+    std::optional<std::pair<Waiting::iterator, std::list<Id>::iterator>>
+        waiting;
   };
 
   bool IsFull(const std::string& network) const;
@@ -71,6 +89,7 @@ class ConnectionLimits {
   // Idle connections, idle the longest first.
   std::list<Id> unused_;  // they have never been busy
   std::list<Id> idle_;    // the others
+  Waiting waiting_;       // by network and client; no list is empty
 };
 
 // Returns how many connections may be open if each needs `files_each` of

@@ -98,6 +98,15 @@ TEST(BeamSearchTest, TiesGoToTheLowerParentThenTheLowerToken) {
   EXPECT_THAT(results[2].ids, ElementsAre(0, 2));
 }
 
+TEST(BeamSearchTest, AsksForAsFewTokensAsMayFollow) {
+  DecodingOptions options;
+  options.beam_size = 3;
+  options.hypotheses = 3;
+  options.max_new_tokens = 2;
+  const auto decoding = Decoding::Create(options, {0}, nullptr).value();
+  EXPECT_EQ(decoding->queries()[0].top_k, 6);
+}
+
 TEST(BeamSearchTest, FewerHypothesesRunWhenTheRulesLeaveFewTokens) {
   DecodingOptions options;
   options.beam_size = 4;

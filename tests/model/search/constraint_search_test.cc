@@ -267,6 +267,33 @@ TEST(ConstraintSearchTest, ASearchWithoutAnyTokenIsGivenUp) {
   }
 }
 
+TEST(ConstraintSearchTest, ATokenThatTheTokenizerLacksIsNoText) {
+  DecodingOptions options;
+  options.end_ids = {2};
+  options.constraint =
+      Constrain(GrammarOfRegex("abc"), {"a", "b", "", "c"}, {2});
+  options.forced_first_id = 4;
+  EXPECT_THAT(ReasonGivenUp(options, {.vocabulary = 5}),
+              IsError(absl::StatusCode::kInvalidArgument, "constraint"));
+}
+
+TEST(ConstraintSearchTest, EachForcedTextIsSpelledFromItsBeginning) {
+  DecodingOptions options;
+  options.end_ids = {2};
+  options.constraint = std::make_shared<Constraint>(
+      *Automaton::Create(*GrammarOfRegex("ab[cd]ab")),
+      std::make_shared<TokenTrie>(
+          std::vector<std::string>{"a", "b", "", "c", "d"},
+          std::vector<int32_t>{2}),
+      Constraint::Limits(), [](std::string_view text) {
+        return text == "ab" ? ForcedRun{0, 1} : ForcedRun();
+      });
+  const auto results = RunSearch(options, {0}, nullptr, {.vocabulary = 5});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_THAT(results[0].ids,
+              testing::ElementsAre(0, 1, testing::AnyOf(3, 4), 0, 1, 2));
+}
+
 // The tokenizer's spelling gives way to tokens that options ask for.
 TEST(ConstraintSearchTest, ForcedIdsMaySpellForcedTextOtherwise) {
   const ToyModel model{.vocabulary = 4};

@@ -78,6 +78,23 @@ TEST(ThoughtBoundTest, SpellsAMarkThatIsNoToken) {
   EXPECT_EQ(bound->Forced(state), 5);
 }
 
+TEST(ThoughtBoundTest, SpellsTheMarkOfEachThoughtFromItsBeginning) {
+  std::vector<std::string> tokens = kTokens;
+  tokens[8] = "x";
+  const auto bound =
+      Bound({.max_tokens = 0, .begin = "<t>", .end = "</t>", .anywhere = true},
+            tokens);
+  ThoughtBound::State state = bound->Start();
+  for (int thought = 0; thought < 2; ++thought) {
+    bound->Advance(6, "<t>", &state);
+    for (const int32_t token : {5, 3, 4}) {  // "</", "t", ">"
+      ASSERT_EQ(bound->Forced(state), token);
+      bound->Advance(token, tokens[token], &state);
+    }
+    EXPECT_EQ(state.place, Place::kBefore);
+  }
+}
+
 TEST(ThoughtBoundTest, TheModelMayEndItsThoughtBefore) {
   const auto bound = Bound({.max_tokens = 9, .end = "</t>", .open = true},
                            {kTokens.begin(), kTokens.end()});

@@ -21,6 +21,13 @@ TEST(DraftBudgetTest, ARowIsCheapWhileFewRowsRun) {
   EXPECT_EQ(budget.MostTokens(16), 2);
 }
 
+TEST(DraftBudgetTest, GuessesBeforeAnyOtherStepTellNothing) {
+  DraftBudget budget;
+  budget.Observe(4, 1);
+  budget.Observe(0, 4e-3);
+  EXPECT_EQ(budget.Price(1), 0.25);
+}
+
 // Each row costs as much as any other, so guesses gain nothing.
 TEST(DraftBudgetTest, NoGuessIsWorthMoreThanItsPrice) {
   DraftBudget budget;

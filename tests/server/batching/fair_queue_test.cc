@@ -214,6 +214,16 @@ TEST_F(FairQueueTest, AClientWithManyCallsGetsNoMoreThanOneWithFew) {
   EXPECT_NEAR(tokens[false], tokens[true], 200);
 }
 
+TEST_F(FairQueueTest, AnotherCallDoesNotMoveItsClientsTurn) {
+  for (ClientId client = 1; client <= 4; ++client) {
+    PushOf(client, client, 90);
+    PushOf(1, 10 + client, 90);
+  }
+  for (CallId call = 1; call <= 4; ++call) EXPECT_EQ(Dequeue(), call);
+  for (CallId call = 11; call <= 14; ++call) EXPECT_EQ(Dequeue(), call);
+  EXPECT_EQ(Dequeue(), 0u);
+}
+
 TEST_F(FairQueueTest, ALoneRequestPassesAClientOfManyCalls) {
   for (int i = 0; i < 2048; ++i) PushOf(1, 1 + i, 60);
   for (int i = 0; i < 10; ++i) Dequeue();

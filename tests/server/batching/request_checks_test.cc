@@ -60,7 +60,13 @@ TEST_F(RequestChecksTest, RefusesRequestsThatCouldNeverRun) {
   request.prefix.clear();
   ExpectInvalid(request, "prefix");
   request.prefix = {40};
-  ExpectInvalid(request, "token id 40");
+  ExpectInvalid(request, "token id 40, but the model's ids are 0 to 39");
+  request = MakeRequest(Source(5), std::nullopt, nullptr);
+  request.prefix = {kStart, 5, 6};
+  request.scoring = Scoring{.first = 2};
+  EXPECT_TRUE(CheckRequest(request, limits_, 256).ok());
+  request.scoring = Scoring{.first = 3};
+  ExpectInvalid(request, "give 1 to 2");
   request = MakeRequest(Source(5), Greedy(8), nullptr);
   request.decoding->banned_sequences = {{3, -1}};
   ExpectInvalid(request, "-1");

@@ -1,9 +1,12 @@
 #include "server/batching/running_batch.h"
 
 #include <new>
+#include <span>
+#include <vector>
 
 #include "tests/server/batching/running_batch_fixture.h"
 #include "tests/support/error_texts.h"
+#include "tests/support/forwarding_engine.h"
 
 namespace trivium {
 namespace {
@@ -41,6 +44,15 @@ class ForgetfulObserver : public BatchingObserver {
  private:
   int late_ = 0;
 };
+
+TEST_F(RunningBatchTest, TellsTheTokensThatItHasDone) {
+  Create();
+  Add(MakeRequest(Source(9), Greedy(12), nullptr));
+  EXPECT_EQ(batch_->TakeDone(), 0);
+  RunAll();
+  EXPECT_GE(batch_->TakeDone(), 9 + 12);
+  EXPECT_EQ(batch_->TakeDone(), 0);
+}
 
 TEST_F(RunningBatchTest, AnswersOnceIfMemoryEndsBetweenTwoLateRequests) {
   ForgetfulObserver observer;
@@ -116,6 +128,24 @@ TEST_F(RunningBatchTest, KeepsHeadroomForNewCalls) {
   EXPECT_EQ(CanJoin(request, 3), Verdict::kSkipClient);
   RunAll();
   EXPECT_EQ(CanJoin(request, 1), Verdict::kTake);
+}
+
+// A new call may take the last block.
+TEST_F(RunningBatchTest, ANewCallJoinsIfItsBlocksAreThere) {
+  const Request request = MakeRequest(Source(3), Greedy(10), nullptr);
+  const auto cost = Queued(1, request, puppets_.options.limits)->cost;
+  // Two requests, and a block for the next token of each.
+  const auto needed = static_cast<int>(
+      2 * (cost.source_blocks + cost.prefix_blocks + cost.rows));
+  for (const int missing : {1, 0}) {
+    puppets_.options.limits.total_blocks = needed - missing;
+    Create();
+    Add(request, 1);
+    // Of another source, which it does not share.
+    EXPECT_EQ(CanJoin(MakeRequest(Source(3, 20), Greedy(10), nullptr), 2),
+              missing == 0 ? Verdict::kTake : Verdict::kStop);
+    RunAll();
+  }
 }
 
 // Where one client's calls are as many as the best number of rows, another one
@@ -302,6 +332,32 @@ TEST_F(RunningBatchTest, AnswersRequestsThatTheEngineRefuses) {
   EXPECT_EQ(bad_too->Wait().status().code(),
             absl::StatusCode::kInvalidArgument);
   EXPECT_TRUE(good->Wait().ok());
+}
+
+// Weighs two tokens of any source.
+class SparseEngine : public ForwardingEngine {
+ public:
+  using ForwardingEngine::ForwardingEngine;
+  std::span<const SparseWeight> SparseEmbedding(SourceId) const override {
+    return weights_;
+  }
+
+ private:
+  const std::vector<SparseWeight> weights_ = {{3, 0.5f}, {7, 0.25f}};
+};
+
+TEST_F(RunningBatchTest, ReturnsSparseEmbeddings) {
+  options_.model = TheModel();
+  options_.clock = &clock_;
+  batch_ = std::make_unique<RunningBatch>(
+      options_, std::make_unique<SparseEngine>(puppets_.Make()));
+  Request request = MakeRequest(Source(7), std::nullopt, nullptr);
+  request.sparse = true;
+  const auto observer = Add(request);
+  RunAll();
+  const auto result = observer->Wait();
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->sparse, (std::vector<SparseWeight>{{3, 0.5f}, {7, 0.25f}}));
 }
 
 TEST_F(RunningBatchTest, RunsADecoderWithoutAnEncoder) {

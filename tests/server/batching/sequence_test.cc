@@ -110,6 +110,7 @@ Request ScoringRequest(std::optional<DecodingOptions> decoding) {
 TEST_F(SequenceTest, AnEncodingIsDoneWhenItsSourceIs) {
   Request request = MakeRequest(Source(6), std::nullopt, nullptr);
   request.states = States::kAll;
+  request.hidden_layers = {1, 2};
   Create(request);
   EXPECT_TRUE(sequence_->in_source_phase());
   EXPECT_FALSE(sequence_->may_hold_blocks());
@@ -118,7 +119,23 @@ TEST_F(SequenceTest, AnEncodingIsDoneWhenItsSourceIs) {
   Iterate();
   EXPECT_EQ(rows_, 0);
   EXPECT_EQ(sequence_->pending_tokens(), 0);
-  EXPECT_EQ(Result().states.size(), 6u * puppets_.options.d_model);
+  const RequestResult result = Result();
+  EXPECT_EQ(result.states.size(), 6u * puppets_.options.d_model);
+  EXPECT_EQ(result.hidden.size(), 2 * result.states.size());
+}
+
+TEST_F(SequenceTest, ATraceHasTheKeysOfItsHead) {
+  for (const bool cross : {false, true}) {
+    Request request = MakeRequest(Source(6), Greedy(4), nullptr);
+    request.prefix = {kStart};
+    request.traced_head = HeadChoice{.cross = cross};
+    Create(request);
+    while (!sequence_->done()) Iterate();
+    const RequestResult result = Result();
+    ASSERT_TRUE(result.head_trace.has_value());
+    EXPECT_EQ(result.head_trace->queries, 4);
+    EXPECT_EQ(result.head_trace->keys, cross ? 6 : 4);
+  }
 }
 
 TEST_F(SequenceTest, ATranslationReadsItsPrefixInChunksAndThenSearches) {
@@ -126,6 +143,8 @@ TEST_F(SequenceTest, ATranslationReadsItsPrefixInChunksAndThenSearches) {
   Create(WithLongPrefix(MakeRequest(Source(6), Greedy(3), nullptr), 9));
   EXPECT_TRUE(sequence_->in_source_phase());
   EXPECT_EQ(sequence_->owed_blocks(), 3);
+  const int64_t source_blocks = sequence_->queued().cost.source_blocks;
+  EXPECT_EQ(sequence_->held_blocks(), source_blocks);
   EXPECT_EQ(sequence_->pending_tokens(), 6 + 9 + 3);
 
   // The step that finishes the source already reads the prefix.
@@ -140,6 +159,7 @@ TEST_F(SequenceTest, ATranslationReadsItsPrefixInChunksAndThenSearches) {
   EXPECT_EQ(rows_, 5);
   EXPECT_TRUE(sequence_->searching());
   EXPECT_EQ(sequence_->owed_blocks(), 0);
+  EXPECT_EQ(sequence_->held_blocks(), source_blocks + 3);
   EXPECT_EQ(sequence_->pending_tokens(), 2);
   Iterate();
   EXPECT_EQ(rows_, 1);

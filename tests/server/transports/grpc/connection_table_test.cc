@@ -89,6 +89,25 @@ TEST_F(ConnectionTableTest, ForgetsAConnectionThatEndedByItself) {
   EXPECT_EQ(table_.next_due(now_), absl::InfiniteFuture());
 }
 
+TEST_F(ConnectionTableTest, RefusesALateMessageOfASilentClient) {
+  Add(1);
+  // HEADERS, and DATA of 6 bytes, the beginning of a message of 2^20.
+  const std::string bytes = std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") +
+                            std::string("\0\0\0\1\4\0\0\0\1", 9) +
+                            std::string("\0\0\6\0\0\0\0\0\1", 9) +
+                            std::string("\0\0\x10\0\0x", 6);
+  send(client_.get(), bytes.data(), bytes.size(), 0);
+  table_.OnEvent({EPOLLIN, {.u64 = 2}}, now_);
+  table_.MoveDue(now_);
+  const absl::Time late = now_ + Http2Guard::kMessageTime;
+  EXPECT_EQ(table_.next_due(now_), late);
+  table_.MoveDue(late - absl::Milliseconds(1));
+  EXPECT_EQ(Received(), "");
+  table_.MoveDue(late);
+  EXPECT_EQ(Received(), std::string("\0\0\4\3\0\0\0\0\1\0\0\0\x0b", 13));
+  EXPECT_GT(table_.next_due(late), late);
+}
+
 // What ends thousands of calls at once would keep gRPC from all other clients.
 TEST_F(ConnectionTableTest, EndsCallsOfClientsThatAreGoneAtABoundedRate) {
   constexpr int kConnections = 10;

@@ -79,6 +79,7 @@ class Http2GuardTest : public testing::Test {
                       [this](HeaderFields* fields, bool may_refuse) {
                         Http2Guard::Judgement judgement;
                         judgement.client = client_;
+                        judgement.named = named_;
                         if (may_refuse) judgement.refusal = answer_;
                         if (!judgement.refusal) {
                           judgement.call = std::make_unique<CallInTransit>(
@@ -120,6 +121,7 @@ class Http2GuardTest : public testing::Test {
   HeaderFields seen_;                  // of the last call that was judged
   std::optional<std::string> answer_;  // what refuses calls
   ClientId client_ = 0;                // of the next call
+  bool named_ = false;                 // likewise
   Http2Guard guard_ = NewGuard();
 };
 
@@ -485,6 +487,20 @@ TEST_F(Http2GuardTest, WithoutRoomACallThatHasBegunIsReset) {
   EXPECT_EQ(Server(""), reset);
 }
 
+// Another client's first call may be next.
+TEST_F(Http2GuardTest, WithoutRoomACallWhoseClientIsNamedIsReset) {
+  Server(Frame(kSettings, 0, 0));
+  named_ = true;
+  Client(Frame(kHeaders, kEndHeaders, 1));
+  SetMemory(kLimit);
+  const std::string refused = Data(1, Message(20000) + std::string(9000, 'x'));
+  EXPECT_EQ(Client(refused), refused.size());
+  std::string reset;
+  AppendReset(1, ResetCode::kEnhanceYourCalm, &reset);
+  EXPECT_EQ(Server(""), reset);
+  EXPECT_EQ(incoming(), 0);
+}
+
 TEST_F(Http2GuardTest, OnlyManySmallMessagesWait) {
   SetMemory(kLimit);
   uint32_t passed = 0;
@@ -513,6 +529,53 @@ TEST_F(Http2GuardTest, RoomOfASlowMessageIsGivenToOthers) {
   // The slow message asks again for the rest.
   std::swap(guard_, other);
   EXPECT_EQ(Client(Data(1, "x")), 9u);
+}
+
+// gRPC keeps what has come of it, however little is missing.
+TEST_F(Http2GuardTest, ALargeMessageThatTakesTooLongIsReset) {
+  Server(Frame(kSettings, 0, 0));
+  const auto begin = [this](uint32_t stream) {
+    Client(Frame(kHeaders, kEndHeaders, stream) +
+           Data(stream, Message(20000) + "x"));
+  };
+  Client(Frame(kHeaders, kEndHeaders, 1));
+  EXPECT_EQ(guard_.late_at(), absl::InfiniteFuture());
+  begin(3);
+  const absl::Time late = now_ + Http2Guard::kMessageTime;
+  EXPECT_EQ(guard_.late_at(), late);
+  now_ += absl::Seconds(1);
+  begin(5);
+  now_ = late - absl::Milliseconds(1);
+  Client(Data(3, "x"));
+  EXPECT_EQ(guard_.open_streams(), 3u);
+  now_ = late;
+  std::string to_grpc, cancel, calm;
+  EXPECT_TRUE(guard_.EndLate(now_, &to_grpc).ok());
+  AppendReset(3, ResetCode::kCancel, &cancel);
+  AppendReset(3, ResetCode::kEnhanceYourCalm, &calm);
+  EXPECT_EQ(to_grpc, cancel);
+  EXPECT_EQ(Server(""), calm);
+  EXPECT_EQ(guard_.open_streams(), 2u);
+  EXPECT_EQ(guard_.late_at(), late + absl::Seconds(1));
+  // A message that ends is not late, and the next one has its own time.
+  Client(Data(5, std::string(10000, 'x')) + Data(5, std::string(9999, 'x')));
+  now_ += absl::Seconds(10);
+  Client(Data(5, Message(20000) + "x"));
+  EXPECT_TRUE(guard_.EndLate(now_, &to_grpc).ok());
+  EXPECT_EQ(guard_.late_at(), now_ + Http2Guard::kMessageTime);
+  EXPECT_EQ(guard_.open_streams(), 2u);
+}
+
+TEST_F(Http2GuardTest, AFrameOfALateMessageThatNeverEndsEndsTheConnection) {
+  const std::string data = Data(1, Message(20000) + std::string(9000, 'x'));
+  Client(Frame(kHeaders, kEndHeaders, 1) + data.substr(0, 1000));
+  std::string to_grpc;
+  now_ += Http2Guard::kMessageTime;
+  EXPECT_TRUE(guard_.EndLate(now_, &to_grpc).ok());
+  EXPECT_EQ(to_grpc, "");
+  EXPECT_GT(guard_.late_at(), now_);
+  now_ += Http2Guard::kMessageTime;
+  EXPECT_TRUE(absl::IsResourceExhausted(guard_.EndLate(now_, &to_grpc)));
 }
 
 TEST_F(Http2GuardTest, MessagesThatGrpcRefusesNeedNoRoom) {

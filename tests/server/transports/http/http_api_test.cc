@@ -566,6 +566,31 @@ TEST_F(HttpApiTest, EvictsTheConnectionIdleTheLongest) {
       HasSubstr("trivium_connections_ended_total{reason=\"evicted\"} 1"));
 }
 
+TEST_F(HttpApiTest, SlowRequestsOfOneClientMakeRoomForAnother) {
+  constexpr int kSlow = 20;
+  HttpApi::Options options;
+  options.max_connections = 2 * kSlow;  // all of this address
+  environment_.limits.client_key_header = "x-client";
+  Start(options);
+  std::vector<HttpSocket> slow;
+  for (int i = 0; i < kSlow; ++i) {
+    slow.emplace_back(api_->port())
+        .Send(
+            "POST /embed HTTP/1.1\r\nHost: x\r\nx-client: slow\r\n"
+            "Content-Type: application/json\r\nExpect: 100-continue\r\n"
+            "Content-Length: 100\r\n\r\n");
+    ASSERT_THAT(slow.back().ReceiveSome(), StartsWith("HTTP/1.1 100"));
+  }
+  // It counts as slow after a second.
+  while (Post(kTranslate, kAbc).status != 200) {
+  }
+  EXPECT_EQ(slow[0].Receive(), "");
+  EXPECT_TRUE(slow[1].Send(" "));
+  EXPECT_THAT(
+      metrics_.Text(),
+      HasSubstr("trivium_connections_ended_total{reason=\"evicted\"} 1"));
+}
+
 TEST_F(HttpApiTest, DisconnectingCancelsTheCall) {
   Start();
   batcher_.Hold();

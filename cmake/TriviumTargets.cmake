@@ -96,7 +96,8 @@ function(trivium_runs_hot name)
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O3>)
 endfunction()
 
-# trivium_runs_seldom(NAME): for what runs once a start, model or command.
+# trivium_runs_seldom(NAME): for what runs once a start, model, command or request,
+# and not for each token.
 function(trivium_runs_seldom name)
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()

@@ -5,10 +5,11 @@
 // token comes before the forced first one.
 //
 // Repetition and n-gram rules see the whole history, prefix included; penalties
-// for frequency and presence count new tokens only. A window may end all three
-// penalties earlier. A banned sequence is filed
-// under its second-to-last token, so a step compares only the sequences that
-// the last token of the history could lead to.
+// for frequency and presence count new tokens only. A window leaves all three
+// only the last tokens.
+//
+// A banned sequence is filed under its second-to-last token, so a step compares
+// only the sequences that the last token of the history could lead to.
 #include "model/search/logits_rules.h"
 
 #include <algorithm>

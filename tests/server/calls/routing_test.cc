@@ -398,11 +398,11 @@ TEST_F(PivotTest, TagsGoWhereTheirWordsGoInBothSteps) {
   AnswerWith(1, "& A.");
   EXPECT_EQ(Asked(2), "translator: E O U.");
   EXPECT_EQ(Asked(3), "translator: & A.");
-  AnswerWith(2, "o u e.");
+  AnswerWith(2, "O u e.");
   AnswerWith(3, "a &.");
   const v1::TranslateResult result = Response().results(0);
   EXPECT_EQ(result.hypotheses(0).text(),
-            "<p><b>o</b> u <i>e</i>.</p>\n<hr><p>a <b>&amp;</b>.</p>");
+            "<p><b>O</b> u <i>e</i>.</p>\n<hr><p>a <b>&amp;</b>.</p>");
   ASSERT_EQ(result.sentences_size(), 2);
   EXPECT_EQ(result.sentences(0).source().byte_begin(), 3);
   EXPECT_EQ(result.sentences(0).source().byte_end(), 3 + 20);

@@ -91,7 +91,7 @@ TEST_F(SplitTest, ScoresAreMeansOverTokens) {
                           FinishReason reason) {
     RequestResult result;
     Hypothesis& hypothesis = result.hypotheses.emplace_back();
-    hypothesis.ids.assign(tokens, PuppetTokenizer::kFirst + 'x');
+    hypothesis.ids.assign(tokens, PuppetTokenizer::kFirst + 'X');
     hypothesis.logprobs.resize(tokens);
     hypothesis.score = score;
     hypothesis.log_probability = score * tokens;
@@ -103,7 +103,7 @@ TEST_F(SplitTest, ScoresAreMeansOverTokens) {
   transport_.WaitForFinish();
   const auto response = transport_.Response<v1::TranslateResponse>(0);
   const v1::Hypothesis& hypothesis = response.results(0).hypotheses(0);
-  EXPECT_EQ(hypothesis.text(), "x xxx");
+  EXPECT_EQ(hypothesis.text(), "X XXX");
   EXPECT_EQ(hypothesis.score(), -2.5f);
   EXPECT_EQ(hypothesis.total_logprob(), -10);
   EXPECT_EQ(hypothesis.finish_reason(), v1::FINISH_REASON_LENGTH);

@@ -201,7 +201,7 @@ absl::StatusOr<ExpressionId> SchemaCompiler::Alternatives(
   }
   std::optional<std::string> tag;
   Schema rest = Schema::object();
-  // What kUnevaluated's keywords say.
+  // The values of kUnevaluated's keywords.
   std::map<const Unevaluated*, const Schema*> others;
   for (const auto& [key, value] : schema.items()) {
     const auto* const kind =

@@ -9,7 +9,7 @@
 
 namespace trivium {
 
-// How much a request wants its model to think.
+// The thinking that a request asks for.
 struct AnthropicThinking {
   ChatThinking thinking;
   bool omitted = false;  // the answer tells that there are thoughts, not which

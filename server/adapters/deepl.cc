@@ -36,8 +36,7 @@ using nlohmann::ordered_json;
 // DeepL's clients read a limit; no user reaches this one.
 constexpr int64_t kNoLimit = 1'000'000'000'000;
 
-// Of a list.
-constexpr size_t kMostTags = 100;
+constexpr size_t kMostTags = 100;  // in a list
 
 // Reads a flag, which is "1" or "0" in forms.
 bool Flag(JsonFields* fields, const char* name) {

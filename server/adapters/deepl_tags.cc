@@ -29,8 +29,8 @@ std::optional<DisputedTag> FindDisputedTag(std::string_view text,
   const absl::StatusOr<std::vector<MarkupPiece>> pieces =
       xml ? XmlPieces(text) : HtmlPieces(text);
   if (!pieces.ok()) return std::nullopt;
-  // What stands between two words: whether anything may end a sentence there,
-  // and the first tags that do what they should not.
+  // These tell of the tags between two words: whether one of them ends a
+  // sentence or may, and the first ones that do what they should not.
   bool splits = false, may_split = false;
   std::string splitting, within;
   bool words = false;  // before it

@@ -11,7 +11,7 @@
 
 namespace trivium {
 
-// What a request says of its tags. Of HTML and XML this server knows by itself
+// The lists of tags in a request. Of HTML and XML this server knows by itself
 // which tags end a sentence, so lists of those must agree with the texts.
 struct DeeplTags {
   std::set<std::string> splitting, non_splitting, ignored;

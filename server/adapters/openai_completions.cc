@@ -363,7 +363,7 @@ class CompletionCodec : public Codec {
     return Event(chunk);
   }
 
-  // What a choice has used until this response.
+  // The tokens that a choice has used until this response.
   ordered_json UsageUntil(const v1::GenerateResponse& response) const {
     const v1::GenerateResponse::Done& done = response.done();
     const v1::Usage& usage = response.piece().usage();

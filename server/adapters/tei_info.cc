@@ -54,7 +54,7 @@ class TeiInfoCodec : public Codec {
   }
 
  private:
-  // What TEI tells of a model, and what TGI does.
+  // A model as TEI's /info tells of it, and below as TGI's.
   ordered_json EncoderOf(const v1::Model& model) const {
     return {{"served_model_name", model.name()},
             {"model_type", TypeOf(model)},

@@ -136,7 +136,7 @@ bool IsShortFootnote(std::string_view line) {
   return note.empty() || note == "\r" || kQuotes.find(note[0]) != kQuotes.npos;
 }
 
-// What the texts of an item are indented by, as those of a footnote are.
+// An item's mark, as wide as the indentation of a footnote's paragraphs.
 constexpr std::string_view kListItem = "-   ";
 
 // True if the line at `at` begins a footnote that has further paragraphs, which

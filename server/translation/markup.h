@@ -160,7 +160,7 @@ class Markup {
   std::vector<Tag> tags_;  // in the text's order
   std::vector<TextSpan> opaque_;
   std::vector<TextSpan> raw_;  // spans of plain() without escapes
-  // How the text writes U+00A0, if it has an entity for it.
+  // The text's entity for U+00A0, if it has one.
   std::string no_break_space_;
 };
 

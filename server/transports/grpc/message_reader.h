@@ -35,8 +35,8 @@ class MessageReader {
   bool lacks_room() const { return paused_ && !room_ && small_ == 0; }
   // True once the first message has passed.
   bool any_whole() const { return any_whole_; }
-  // When the large message that is arriving found room for the first time; in
-  // the infinite future if none is.
+  // The time at which the arriving large message first found room; the infinite
+  // future if none arrives.
   absl::Time began() const { return began_; }
 
   // Ends the stream; returns its room.

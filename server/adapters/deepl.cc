@@ -135,18 +135,18 @@ class TranslateCodec final : public DeeplCodec {
     for (const v1::Input& input : request->inputs()) {
       untranslated_.Avoid(input.text());
     }
+    const MarkupFormat markup = format == v1::TEXT_FORMAT_XML
+                                    ? MarkupFormat::kXml
+                                    : MarkupFormat::kHtml;
     const bool asks =
         !tags.splitting.empty() || !tags.non_splitting.empty() || !tags.outline;
     for (v1::Input& input : *request->mutable_inputs()) {
       if (!tags.ignored.empty()) {
-        input.set_text(untranslated_.Mark(input.text()));
+        input.set_text(untranslated_.Mark(input.text(), markup));
       }
       if (!asks) continue;
       const std::optional<DisputedTag> tag =
-          FindDisputedTag(input.text(),
-                          format == v1::TEXT_FORMAT_XML ? MarkupFormat::kXml
-                                                        : MarkupFormat::kHtml,
-                          tags);
+          FindDisputedTag(input.text(), markup, tags);
       if (!tag) continue;
       const bool splits = tag->member != "splitting_tags";
       return fields->Fail(

@@ -12,12 +12,29 @@
 namespace trivium {
 namespace {
 
-// Returns the name behind "<" or "</"; empty unless it is a tag's.
-std::string_view TagName(std::string_view tag) {
+absl::StatusOr<std::vector<MarkupPiece>> PiecesOf(std::string_view text,
+                                                  MarkupFormat format) {
+  return format == MarkupFormat::kXml ? XmlPieces(text) : HtmlPieces(text);
+}
+
+// Returns the name behind "<" or "</"; empty unless it is a tag's. HTML's names
+// are in lower case.
+std::string TagName(std::string_view tag, MarkupFormat format) {
   if (!tag.starts_with('<')) return {};
   tag.remove_prefix(tag.starts_with("</") ? 2 : 1);
   if (tag.empty() || tag[0] == '!' || tag[0] == '?') return {};
-  return tag.substr(0, std::min(tag.find_first_of(" \t\r\n/>"), tag.size()));
+  std::string name(
+      tag.substr(0, std::min(tag.find_first_of(" \t\r\n/>"), tag.size())));
+  return format == MarkupFormat::kXml ? name : absl::AsciiStrToLower(name);
+}
+
+// True if something stands between the tag `pieces[i]` and its end tag.
+bool IsFilled(std::string_view text, const std::vector<MarkupPiece>& pieces,
+              size_t i) {
+  const std::string_view tag = pieces[i].span.Of(text);
+  return !tag.starts_with("</") && !tag.ends_with("/>") &&
+         i + 1 < pieces.size() &&
+         !pieces[i + 1].span.Of(text).starts_with("</");
 }
 
 }  // namespace
@@ -25,9 +42,8 @@ std::string_view TagName(std::string_view tag) {
 std::optional<DisputedTag> FindDisputedTag(std::string_view text,
                                            MarkupFormat format,
                                            const DeeplTags& tags) {
-  const bool xml = format == MarkupFormat::kXml;
   const absl::StatusOr<std::vector<MarkupPiece>> pieces =
-      xml ? XmlPieces(text) : HtmlPieces(text);
+      PiecesOf(text, format);
   if (!pieces.ok()) return std::nullopt;
   // These tell of the tags between two words: whether one of them ends a
   // sentence or may, and the first ones that do what they should not.
@@ -36,8 +52,7 @@ std::optional<DisputedTag> FindDisputedTag(std::string_view text,
   bool words = false;  // before it
   for (const MarkupPiece& piece : *pieces) {
     const std::string_view bytes = piece.span.Of(text);
-    std::string name(TagName(bytes));
-    if (!xml) name = absl::AsciiStrToLower(name);
+    const std::string name = TagName(bytes, format);
     const bool asked = tags.splitting.contains(name);
     switch (piece.kind) {
       case MarkupPiece::Kind::kBreak:
@@ -76,27 +91,27 @@ void UntranslatedTags::Avoid(std::string_view text) {
   while (text.find(attribute_) != text.npos) attribute_.insert(0, " ");
 }
 
-std::string UntranslatedTags::Mark(std::string_view text) const {
+std::string UntranslatedTags::Mark(std::string_view text,
+                                   MarkupFormat format) const {
+  const absl::StatusOr<std::vector<MarkupPiece>> pieces =
+      PiecesOf(text, format);
   std::string marked;
-  for (size_t at = text.find('<'); at != text.npos; at = text.find('<')) {
-    const std::string_view name = TagName(text.substr(at));
-    const size_t end = text.find('>', at);
-    size_t copied = at + 1;
-    if (end != text.npos && text[at + 1] != '/' &&
-        names_.contains(std::string(name))) {
-      const std::string_view tag = text.substr(at, end - at);
-      const bool filled =
-          !tag.ends_with('/') && !text.substr(end + 1).starts_with("</");
-      copied += name.size();
-      marked += text.substr(0, copied);
-      if (filled && tag.find("translate=") == tag.npos) marked += attribute_;
-    } else {
-      marked += text.substr(0, copied);
+  for (size_t i = 0; pieces.ok() && i < pieces->size(); ++i) {
+    const MarkupPiece& piece = (*pieces)[i];
+    std::string_view bytes = piece.span.Of(text);
+    const bool opens = piece.kind == MarkupPiece::Kind::kOpen ||
+                       piece.kind == MarkupPiece::Kind::kBreak;
+    const std::string name = opens ? TagName(bytes, format) : "";
+    if (names_.contains(name) && IsFilled(text, *pieces, i) &&
+        bytes.find("translate=") == bytes.npos) {
+      marked += bytes.substr(0, 1 + name.size());
+      marked += attribute_;
+      bytes.remove_prefix(1 + name.size());
     }
-    text.remove_prefix(copied);
+    marked += bytes;
   }
-  marked += text;
-  return marked;
+  // The call says what is wrong with a text that cannot be read.
+  return pieces.ok() ? marked : std::string(text);
 }
 
 std::string UntranslatedTags::Unmark(std::string translation) const {

@@ -34,7 +34,7 @@ std::optional<DisputedTag> FindDisputedTag(std::string_view text,
 //
 //   UntranslatedTags tags({"x"});
 //   tags.Avoid(text);                    // of each text, before any is marked
-//   std::string marked = tags.Mark(text);
+//   std::string marked = tags.Mark(text, format);
 //   tags.Unmark(translation)
 class UntranslatedTags {
  public:
@@ -43,7 +43,7 @@ class UntranslatedTags {
 
   void Avoid(std::string_view text);
   // Leaves tags with nothing in them as they are: they stand for no words.
-  std::string Mark(std::string_view text) const;
+  std::string Mark(std::string_view text, MarkupFormat format) const;
   std::string Unmark(std::string translation) const;
 
  private:

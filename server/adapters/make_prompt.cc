@@ -30,9 +30,6 @@ class MakePromptCall final : public UnaryCall {
     prompt_.mutable_ids()->Add(request.prefix.begin(), request.prefix.end());
     return absl::OkStatus();
   }
-  absl::Status HandleResult(int, RequestResult) override {
-    return absl::OkStatus();  // no request, no result
-  }
   const google::protobuf::Message& Response() override { return prompt_; }
 
   Generation generation_;

@@ -155,8 +155,9 @@ class CompletionCodec : public Codec {
     if (last != nullptr) Write(*last);
     const Ending told = kept_.Check(
         ending, "set stream, or ask for fewer tokens or alternatives");
-    if (!told.status.ok())
+    if (!told.status.ok()) {
       return OpenAiFailure(told, CompletionNames(options_));
+    }
     ordered_json choices = ordered_json::array();
     for (size_t i = 0; i < choices_.size(); ++i) {
       choices.push_back(WholeChoice(i));

@@ -22,9 +22,6 @@ class ListModelsCall : public UnaryCall {
   absl::Status Prepare(int, std::vector<Request>*) override {
     return absl::OkStatus();
   }
-  absl::Status HandleResult(int, RequestResult) override {
-    return absl::OkStatus();
-  }
 
   const google::protobuf::Message& Response() override {
     for (const ModelHandle& model : call().models().List()) {
@@ -49,9 +46,6 @@ class GetModelCall : public UnaryCall {
 
   bool NeedsBatcher() const override { return false; }
   absl::Status Prepare(int, std::vector<Request>*) override {
-    return absl::OkStatus();
-  }
-  absl::Status HandleResult(int, RequestResult) override {
     return absl::OkStatus();
   }
 

@@ -85,9 +85,6 @@ class TokenizeCall : public UnaryCall {
     return absl::OkStatus();
   }
 
-  absl::Status HandleResult(int, RequestResult) override {
-    return absl::OkStatus();  // no request, no result
-  }
   const google::protobuf::Message& Response() override {
     WriteModel(call().model(), &response_);
     return response_;
@@ -148,9 +145,6 @@ class DetokenizeCall : public UnaryCall {
     return absl::OkStatus();
   }
 
-  absl::Status HandleResult(int, RequestResult) override {
-    return absl::OkStatus();  // no request, no result
-  }
   const google::protobuf::Message& Response() override {
     WriteModel(call().model(), &response_);
     return response_;

@@ -31,6 +31,10 @@ void UnaryCall::OnResults(absl::StatusOr<CollectedResults> collected) {
   });
 }
 
+absl::Status UnaryCall::HandleResult(int request, RequestResult result) {
+  return absl::InternalError("a result of no request");
+}
+
 int64_t UnaryCall::HandledBytes(int request,
                                 const RequestResult& result) const {
   return MessageBytes(result);

@@ -28,8 +28,9 @@ class UnaryCall : public PreparedCall {
 
  protected:
   // Makes the response's part of the result of request `request` among those
-  // submitted last. Called in their order; an error ends the call.
-  virtual absl::Status HandleResult(int request, RequestResult result) = 0;
+  // submitted last. Called in their order; an error ends the call. Never called
+  // if the call submits none, so such calls need not override it.
+  virtual absl::Status HandleResult(int request, RequestResult result);
   // Bytes that HandleResult will handle, by which the pool is fair.
   virtual int64_t HandledBytes(int request, const RequestResult& result) const;
   // The requests of the next round, once all results are handled; none for

@@ -11,8 +11,10 @@
 
 namespace trivium {
 
-// The text must not be empty. Bytes that are not UTF-8 count as characters of
-// one byte.
+inline constexpr std::string_view kNoBreakSpace = "\u00A0";
+
+// The texts of the functions below must not be empty. Bytes that are not UTF-8
+// count as characters of one byte.
 
 inline UChar32 FirstCharacter(std::string_view text) {
   return static_cast<UChar32>(FirstCodePoint(text).value);

@@ -28,8 +28,6 @@
 namespace trivium {
 namespace {
 
-constexpr std::string_view kMarkupNoBreakSpace = "\u00A0";
-
 // Returns the character of an entity without '&' and ';', as "eacute" or
 // "#xE9". Returns 0 if it is unknown, and a space for white space.
 char32_t Entity(std::string_view name) {
@@ -220,7 +218,7 @@ size_t Markup::AddEscape(size_t at, size_t end) {
   } else {
     std::string decoded;
     AppendUtf8(value, &decoded);
-    if (decoded == kMarkupNoBreakSpace && no_break_space_.empty()) {
+    if (decoded == kNoBreakSpace && no_break_space_.empty()) {
       no_break_space_ = whole.Of(text_);
     }
     AddRun(decoded, whole);
@@ -458,10 +456,9 @@ std::string Markup::Escaped(std::string_view translation, TextSpan span,
       }
       continue;
     }
-    if (!no_break_space_.empty() &&
-        text.substr(i).starts_with(kMarkupNoBreakSpace)) {
+    if (!no_break_space_.empty() && text.substr(i).starts_with(kNoBreakSpace)) {
       out += no_break_space_;
-      i += kMarkupNoBreakSpace.size() - 1;
+      i += kNoBreakSpace.size() - 1;
     } else if (c == '&') {
       out += "&amp;";
     } else if (c == '<') {

@@ -22,7 +22,6 @@ namespace {
 
 using re2::RE2;
 
-constexpr std::string_view kNoBreakSpace = "\u00A0";
 constexpr std::string_view kNarrowSpace = "\u202F";
 // A point or comma may stand before a fraction; the others only mark groups.
 constexpr std::string_view kSeparators[] = {

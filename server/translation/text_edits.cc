@@ -48,14 +48,24 @@ TextSpan EditedText::InOriginal(TextSpan span) const {
   return in;
 }
 
-size_t EditedText::InEdited(size_t at) const {
+const EditedText::Change* EditedText::LastBefore(size_t at) const {
   const auto after = std::partition_point(
       changes_.begin(), changes_.end(),
       [at](const Change& one) { return one.original.begin < at; });
-  if (after == changes_.begin()) return at;
-  const Change& last = *(after - 1);
-  return at < last.original.end ? last.edited.begin
-                                : at - last.original.end + last.edited.end;
+  return after == changes_.begin() ? nullptr : &*(after - 1);
+}
+
+size_t EditedText::InEdited(size_t at) const {
+  const Change* const last = LastBefore(at);
+  if (last == nullptr) return at;
+  return at < last->original.end ? last->edited.begin
+                                 : at - last->original.end + last->edited.end;
+}
+
+TextSpan EditedText::InEdited(TextSpan span) const {
+  const Change* const last = LastBefore(span.end);
+  const bool within = last != nullptr && span.end < last->original.end;
+  return {InEdited(span.begin), within ? last->edited.end : InEdited(span.end)};
 }
 
 }  // namespace trivium

@@ -37,6 +37,9 @@ class EditedText {
   // Returns the byte of text() for one of the original. A byte that was left
   // out or replaced is where its edit begins.
   size_t InEdited(size_t at) const;
+  // Returns the bytes of text() for those of a span of the original. An edit
+  // that overlaps the span is in it as a whole.
+  TextSpan InEdited(TextSpan span) const;
 
  private:
   // A replacement, in text(), and what it replaces.
@@ -44,6 +47,10 @@ class EditedText {
     TextSpan edited;
     TextSpan original;
   };
+
+  // Returns the last change that begins before byte `at` of the original, or
+  // null.
+  const Change* LastBefore(size_t at) const;
 
   std::string original_;
   std::string text_;

@@ -86,23 +86,6 @@ std::vector<TextSpan> SpansToHold(std::string_view text,
   return spans;
 }
 
-// Moves the alignment's bytes of the hypothesis as the edits do.
-void Move(const std::vector<TextEdit>& edits, Alignment* alignment) {
-  const auto moved = [&](size_t at) {
-    size_t to = at;
-    for (const TextEdit& edit : edits) {
-      if (edit.span.begin >= at) break;
-      // A byte within an edit becomes its end.
-      const size_t old = std::min(at, edit.span.end) - edit.span.begin;
-      to = to - old + edit.replacement.size();
-    }
-    return to;
-  };
-  for (AlignedWords& words : *alignment) {
-    words.target = {moved(words.target.begin), moved(words.target.end)};
-  }
-}
-
 }  // namespace
 
 absl::Status NumbersStage::Before(const TranslationJob& job,
@@ -221,14 +204,13 @@ absl::Status NumbersStage::After(const TranslationJob& job,
       job, attempt, reading.held ? reading.held->text : reading.text);
   auto& hypotheses = candidate->translation.hypotheses;
   for (size_t h = 0; h < hypotheses.size(); ++h) {
-    std::string& text = hypotheses[h].text;
+    const std::string& text = hypotheses[h].text;
     if (!MayHaveNumbers(source) && !MayHaveNumbers(text)) continue;
     std::string translation = WithoutPlaceholders(job, attempt, text);
     const auto apply = [&](const std::vector<TextEdit>& edits) {
       if (edits.empty()) return;
-      text = EditedText(text, edits).text();
       translation = EditedText(translation, edits).text();
-      Move(edits, &candidate->alignments[h]);
+      candidate->Edit(h, edits);
       candidate->translation.text_stages.insert(TextStage::kNumbers);
     };
     apply(numbers_.Corrections(source, translation));

@@ -122,8 +122,7 @@ struct TranslationCandidate {
     const EditedText edited(std::move(text), std::move(edits));
     if (h < alignments.size()) {
       for (AlignedWords& words : alignments[h]) {
-        words.target = {edited.InEdited(words.target.begin),
-                        edited.InEdited(words.target.end)};
+        words.target = edited.InEdited(words.target);
       }
     }
     text = edited.text();

@@ -145,6 +145,20 @@ TEST_F(DeeplTest, ContentsOfIgnoredTagsAreNotTranslated) {
   EXPECT_EQ(answer["translations"][1]["text"], "<x  translate=\"no\">u</x>");
 }
 
+TEST_F(DeeplTest, IgnoredTagsAreThoseOfTheMarkup) {
+  const auto read = [this](const std::string& text, const char* format) {
+    const auto request =
+        Read(R"({"text": ")" + text + R"(", "target_lang": "DE", )" +
+             R"("ignore_tags": "x", "tag_handling": ")" + format + R"("})");
+    return request.ok() ? request->inputs(0).text() : "";
+  };
+  EXPECT_EQ(read("<!-- <x>a</x> --><X>b</X>", "html"),
+            "<!-- <x>a</x> --><X  translate=\"no\">b</X>");
+  EXPECT_EQ(read("<d><![CDATA[<x>a</x>]]><x y='>'>b</x></d>", "xml"),
+            "<d><![CDATA[<x>a</x>]]><x  translate=\"no\" y='>'>b</x></d>");
+  EXPECT_EQ(read("<x>a</y>", "xml"), "<x>a</y>");
+}
+
 TEST_F(DeeplTest, ListsOfTagsMustFitTheTexts) {
   // "par" ends sentences here, and "b" stands within one. "doc" parts no words.
   const auto read = [this](const std::string& lists) {

@@ -32,6 +32,8 @@ TEST(TextEditsTest, FindsTheEdited) {
   EXPECT_EQ(edited.InEdited(6), 4);
   EXPECT_EQ(edited.InEdited(7), 8);
   EXPECT_EQ(edited.InEdited(8), 9);
+  EXPECT_EQ(edited.InEdited({0, 3}), (TextSpan{0, 2}));
+  EXPECT_EQ(edited.InEdited({5, 7}), (TextSpan{3, 8}));
 }
 
 TEST(TextEditsTest, EditsAtTheEnds) {

@@ -124,7 +124,7 @@ void ReadPromptLogprobs(JsonFields* fields, v1::GenerateRequest* request,
   if (!alternatives) return;
   if (options->stream) {
     fields->Fail("prompt_logprobs",
-                 "is for whole answers; leave it or stream out");
+                 "is not told in a stream; leave one of the two out");
   }
   options->prompt_logprobs = static_cast<int>(*alternatives);
   request->set_prompt_logprobs(std::max(request->prompt_logprobs(),
